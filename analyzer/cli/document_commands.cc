@@ -202,8 +202,7 @@ void add_match(CLI::App& app, Chosen& chosen) {
         if (const std::size_t unread = analysis.problems.files().size(); unread > 0) {
           document.sentences.push_back(
               report::counted(unread, "file or directory", "files or directories") +
-              " could not be read: the verdicts rest on the other ranks "
-              "only.");
+              " could not be read: the verdicts rest on the others only.");
         }
         return document;
       },

@@ -28,8 +28,9 @@ std::optional<report::Document> find_stuck(const AnalysisOptions& options,
   Analysis again;
   const Analysis* used = &analysis;
   if (!analysis.duplicates.empty()) {
-    const load::Inputs inputs = load::find_inputs(options.inputs, again.problems);
-    again.traces = load::load_traces(inputs.paths, again.problems, 0, load::kRangeBytes);
+    const load::Inputs inputs = load::find_inputs(options.inputs, again.problems, options.dumps);
+    again.traces = load::load_traces(inputs.paths, again.problems, 0, load::kRangeBytes, nullptr,
+                                     options.dumps);
     metrics::keep_latest_files(again.traces);
     match::select_files(options.selection, again.traces);
     align_clocks(options, again);
@@ -68,7 +69,8 @@ report::Health find_health(const BeforeFacts& before, const Analysis& analysis,
       before.stuck, report::make_network_report(traces, network, 0, false),
       network.has_unjudged_links(),
       report::match_document(traces, analysis.matches, analysis.facts().judgements(),
-                             report::kMostJudged),
+                             report::kMostJudged, false,
+                             report::count_unread(traces, analysis.problems) == 0),
       report::topology_document(metrics::find_topology(traces), true, std::nullopt));
 }
 

@@ -8,6 +8,7 @@
 #include "analyzer/lint/file_linter.h"
 #include "analyzer/lint/rules.h"
 #include "analyzer/load/inputs.h"
+#include "analyzer/load/trace_loader.h"
 #include "analyzer/model/printable.h"
 #include "analyzer/report/numbers.h"
 
@@ -21,10 +22,15 @@ struct LintOptions {
 };
 
 constexpr char kLintExample[] =
+    "It also takes dumps of PyTorch's Flight Recorder. A finding there is an entry that is "
+    "damaged, "
+    "by its place, with what that means for the other commands.\n"
+    "\n"
     "Examples:\n"
     "  ringside lint traces/\tall traces of a directory\n"
     "  ringside lint --closed run.json\ta file that was not closed is a finding\n"
-    "  ringside lint --rules\twhat is checked\n";
+    "  ringside lint --rules\twhat is checked\n"
+    "  ringside lint dumps/\tentries of dumps that are damaged\n";
 
 std::string rules_text() {
   std::string text;
@@ -37,7 +43,8 @@ std::string rules_text() {
   return text;
 }
 
-std::string report_text(const std::string& path, const lint::FileReport& report) {
+std::string report_text(const std::string& path, const lint::FileReport& report,
+                        const char* counted = "event", const char* several = "events") {
   std::string text;
   for (const lint::Finding& finding : report.findings) {
     text += model::printable(path + ':' + std::to_string(finding.line) + ": " +
@@ -46,7 +53,7 @@ std::string report_text(const std::string& path, const lint::FileReport& report)
   }
   text += model::printable(path) + ": ";
   if (report.findings.empty()) {
-    text += "ok, " + report::counted(report.events, "event");
+    text += "ok, " + report::counted(report.events, counted, several);
   } else {
     text += report::counted(report.findings.size(), "finding");
   }
@@ -56,12 +63,40 @@ std::string report_text(const std::string& path, const lint::FileReport& report)
   return text + '\n';
 }
 
+// All together, since one dump may tell what another one lacks. Those that cannot be read are added
+// to `problems`.
+std::vector<std::pair<std::string, lint::FileReport>> lint_dumps(
+    const std::vector<std::string>& paths, const load::DumpChoice& choice,
+    model::Problems& problems) {
+  model::Problems found(SIZE_MAX);
+  const model::Traces traces =
+      load::load_traces(paths, found, 0, load::kRangeBytes, nullptr, choice);
+  for (const model::Problem& problem : found.files()) {
+    problems.add_file(problem.path, problem.reason);
+  }
+  std::vector<std::pair<std::string, lint::FileReport>> reports;
+  for (const model::TraceFile& file : traces.files) {
+    lint::FileReport report;
+    report.events = file.operations.size();
+    report.is_closed = true;
+    for (const model::Problem& problem : found.lines()) {
+      if (problem.path == file.path) {
+        report.findings.push_back({problem.line, lint::Rule::kDumpEntry, problem.reason});
+      }
+    }
+    reports.emplace_back(file.path, std::move(report));
+  }
+  return reports;
+}
+
 ExitStatus run_lint(const LintOptions& options) {
   if (options.list_rules) {
     return print(rules_text()) ? kExitOk : kExitInternal;
   }
   model::Problems problems;
-  const load::Inputs inputs = load::find_inputs(options.inputs, problems);
+  const load::DumpChoice choice{.takes_dumps = true, .joins_traces = true, .prefix = {}};
+  const load::Inputs inputs = load::find_inputs(options.inputs, problems, choice);
+  std::vector<std::string> dumps;
   bool has_findings = false;
   bool has_read = false;
   for (const std::string& path : inputs.paths) {
@@ -71,7 +106,7 @@ ExitStatus run_lint(const LintOptions& options) {
       continue;
     }
     if (load::is_flight_recorder_dump(path)) {
-      problems.add_file(path, "a dump of PyTorch's Flight Recorder, and not a trace");
+      dumps.push_back(path);
       continue;
     }
     const lint::FileReport report = lint::lint_file(path, options.must_be_closed);
@@ -82,6 +117,13 @@ ExitStatus run_lint(const LintOptions& options) {
     has_read = true;
     has_findings = has_findings || !report.findings.empty();
     if (!print(report_text(path, report))) {
+      return kExitInternal;
+    }
+  }
+  for (const auto& [path, report] : lint_dumps(dumps, choice, problems)) {
+    has_read = true;
+    has_findings = has_findings || !report.findings.empty();
+    if (!print(report_text(path, report, "entry", "entries"))) {
       return kExitInternal;
     }
   }

@@ -149,6 +149,7 @@ void add_report(CLI::App& app, Chosen& chosen) {
   options->format = "html";
   options->command = command;
   add_analysis_options(*command, *options);
+  add_dump_options(*command, *options);
   add_kineto_option(*command, *options);
   for (const char* const of_documents : {"--format", "--table", "--top", "--align-report"}) {
     command->remove_option(command->get_option(of_documents));

@@ -62,6 +62,8 @@ constexpr std::array<Entry, kRuleCount> kRules = {{
      "context, and in a closed file op, refer to something in the file"},
     {Rule::kAccountSum, "account-sum", "for each event type the account adds up to produced"},
     {Rule::kOperationCount, "operation-count", "ringside_end counts the operations of the file"},
+    {Rule::kDumpEntry, "dump-entry",
+     "each entry of a dump of PyTorch's Flight Recorder says what it must"},
 }};
 
 constexpr bool is_in_order() {

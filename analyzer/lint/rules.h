@@ -54,8 +54,9 @@ enum class Rule : std::uint8_t {
   kReference,
   kAccountSum,
   kOperationCount,
+  kDumpEntry,
 };
-inline constexpr std::size_t kRuleCount = static_cast<std::size_t>(Rule::kOperationCount) + 1;
+inline constexpr std::size_t kRuleCount = static_cast<std::size_t>(Rule::kDumpEntry) + 1;
 
 std::string_view rule_name(Rule rule);
 /// The demand of the rule, in one line.

@@ -30,7 +30,7 @@ struct Dump {
   bool has_tensors = true;  // to be said before it is read: those of the calls are wanted
   model::TraceFile file;    // without a path
   model::NameTable names;
-  model::Problems problems;  // of entries that are left out; lines are their places, from 1
+  model::Problems problems{SIZE_MAX};  // all of its entries; lines are their places, from 1
 };
 
 /// Returns why it is no dump that can be read; empty if it is one. The names of `dump` are copies.

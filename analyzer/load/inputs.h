@@ -23,7 +23,7 @@ inline constexpr std::string_view kDumpsRefused =
     "which tell what each rank called and what was seen to finish, but not when it began or ended, "
     "so no durations, bandwidths or late ranks: `ringside match`, `hang`, `calls`, "
     "`communicators`, "
-    "`export` and `fr` read them";
+    "`report`, `export`, `lint` and `fr` read them";
 
 /// Directories stand for the Ringside traces directly in them: *.json and *.json.gz whose first
 /// line is that of a trace, and all of them named ringside.*; or, where there is no trace, for the

@@ -18,14 +18,18 @@ struct Problem {
   std::string reason;
 };
 
-/// Keeps the first bad lines of a run and counts the others, so that a damaged file of millions of
-/// lines neither floods the terminal nor the memory. Unreadable files are all kept.
+/// Keeps the first bad lines of a run, 10 unless told otherwise, and counts the others, so that a
+/// damaged file of millions of lines neither floods the terminal nor the memory. Unreadable files
+/// are all kept.
 class Problems {
  public:
   static constexpr std::size_t kLinesKept = 10;
 
+  Problems() = default;
+  explicit Problems(std::size_t most_lines) : most_lines_(most_lines) {}
+
   void add_line(std::string path, std::uint64_t line, std::string reason) {
-    if (bad_lines_ < kLinesKept) {
+    if (lines_.size() < most_lines_) {
       lines_.push_back({std::move(path), line, std::move(reason)});
     }
     ++bad_lines_;
@@ -43,6 +47,7 @@ class Problems {
  private:
   std::vector<Problem> lines_;
   std::vector<Problem> files_;
+  std::size_t most_lines_ = kLinesKept;
   std::uint64_t bad_lines_ = 0;
 };
 

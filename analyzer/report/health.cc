@@ -82,6 +82,7 @@ class HealthJudge {
                        return a.finding.severity > b.finding.severity;
                      });
     conclude();
+    health_.has_timeline = !summary_.inputs.are_dumps();
     return std::move(health_);
   }
 
@@ -134,7 +135,8 @@ class HealthJudge {
     if (!problems.files().empty() || problems.bad_lines() > 0 || inputs.lines_lost > 0) {
       add(Severity::kWarning, "unreadable",
           some({{problems.files().size(), "file", " not read"},
-                {problems.bad_lines(), "line", " not read"},
+                {problems.bad_lines(), inputs.are_dumps() ? "part" : "line",
+                 inputs.are_dumps() ? " of the dumps damaged" : " not read"},
                 {inputs.lines_lost, "operation", " lost with them or cut off"}}),
           "completeness");
     }
@@ -173,7 +175,9 @@ class HealthJudge {
     if (inputs.sampled_out + inputs.rotated > 0 || !inputs.segments_missing.empty()) {
       add(Severity::kNote, "left-out",
           some({{inputs.sampled_out, "callback", " sampled out"},
-                {inputs.rotated, "callback", " in segments that the plugin deleted"},
+                {inputs.rotated, inputs.are_dumps() ? "call" : "callback",
+                 inputs.are_dumps() ? " that the recorder's ring replaced by later ones"
+                                    : " in segments that the plugin deleted"},
                 {inputs.segments_missing.size(), "trace", " with segments missing"}}),
           "completeness");
     }
@@ -183,7 +187,11 @@ class HealthJudge {
           return hosts.size() > 1 &&
                  !(summary_.alignment->is_aligned() && (host.is_reference || host.is_bounded));
         });
-    if (inputs.without_starts > 0) {
+    if (inputs.are_dumps()) {
+      add(Severity::kNote, "no-times",
+          "dumps tell no times of execution: nothing is known of bandwidth, waiting and late ranks",
+          "completeness");
+    } else if (inputs.without_starts > 0) {
       add(Severity::kNote, "no-starts",
           "the records have durations and no starts: who came late cannot be told", "completeness");
       if (inputs.not_recorded > 0) {
@@ -200,8 +208,8 @@ class HealthJudge {
     const std::size_t absent = match::most_ranks_without_trace(matches_.communicators);
     if (absent > 0) {
       add(Severity::kNote, "no-trace",
-          counted(absent, "rank") + " without a trace: nothing is known of what " +
-              (absent == 1 ? "it" : "they") + " did",
+          counted(absent, "rank") + " without a " + (inputs.are_dumps() ? "dump" : "trace") +
+              ": nothing is known of what " + (absent == 1 ? "it" : "they") + " did",
           "completeness");
     }
     const auto alone =
@@ -233,6 +241,9 @@ class HealthJudge {
       if (stragglers_.share_of(*open.front()) > metrics::kOpenShare) {
         health_.headline.insert(0, "No trouble is sure: ");
       }
+    } else if (summary_.inputs.are_dumps() && health_.findings.size() == 1) {
+      health_.status = "unknown";
+      health_.headline = "No trouble found in the calls; dumps tell nothing of times";
     } else if (std::any_of(
                    health_.findings.begin(), health_.findings.end(),
                    [](const HealthFinding& one) { return one.finding.kind != "late-once"; })) {
@@ -360,9 +371,11 @@ void add_commands(const std::string& inputs, const std::string& hang_inputs,
     } else if (one.section == "stuck" || one.section == "network") {
       part = hang_inputs;
     }
-    one.timeline = part.empty() ? "" : merge + part;
+    one.timeline = part.empty() || !health.has_timeline ? "" : merge + part;
   }
-  health.merge_command = merge + "--from {from} --to {to} " + inputs;
+  if (health.has_timeline) {
+    health.merge_command = merge + "--from {from} --to {to} " + inputs;
+  }
   health.report_command = "ringside report -o report.html " + inputs;
 }
 

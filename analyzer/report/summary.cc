@@ -119,6 +119,7 @@ void add_file(const model::TraceFile& file, InputFacts& facts) {
   }
   add_segments(file, facts);
   facts.without_starts += file.process.tells_start ? 0 : 1;
+  facts.dumps += file.process.tells_begin ? 0 : 1;
   if (file.operations_written && *file.operations_written > file.operations.size()) {
     auto& lost = file.process.tells_start ? facts.lines_lost : facts.not_recorded;
     lost += *file.operations_written - file.operations.size();

@@ -49,11 +49,14 @@ struct InputFacts {
   std::uint64_t lines_lost = 0;         // operations that ringside_end counts beyond those read
   std::uint64_t not_recorded = 0;       // likewise, by the numbers of records that have no starts
   std::uint64_t without_starts = 0;     // traces that are such records
+  std::uint64_t dumps = 0;              // of PyTorch's Flight Recorder: without any times
   std::uint64_t marks_lost = 0;         // of the application
   std::uint64_t ranges_lost = 0;        // likewise
   std::uint64_t given_up = 0;           // events, in the traces as in flight
   std::uint64_t unpaired = 0;           // sends and receives whose rank or peer is not known
   std::vector<std::string> duplicates;  // files of the same run that were left out
+
+  bool are_dumps() const { return dumps > 0 && dumps == files.size(); }
 };
 
 struct Summary {

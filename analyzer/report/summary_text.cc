@@ -68,7 +68,11 @@ std::vector<std::string> completeness_lines(const Summary& summary) {
   for (const std::string& sampling : inputs.samplings) {
     lines.push_back("Sampled: the traces have " + sampling + "; counts with ~ are scaled");
   }
-  if (inputs.rotated > 0) {
+  if (inputs.rotated > 0 && inputs.are_dumps()) {
+    lines.push_back("Rotated: " + counted(inputs.rotated, "entry", "entries") +
+                    " replaced by later ones before the dumps were made, in " +
+                    counted(inputs.rotated_files, "dump"));
+  } else if (inputs.rotated > 0) {
     lines.push_back("Rotated: " + std::to_string(inputs.rotated) + " of " +
                     counted(inputs.produced, "callback") +
                     " were in older segments, which the plugin deleted to keep its bound; " +
@@ -91,7 +95,8 @@ std::vector<std::string> completeness_lines(const Summary& summary) {
     lines.push_back("Torn last line, ignored: " + joined(inputs.torn));
   }
   if (summary.problems->bad_lines() > 0) {
-    lines.push_back("Bad lines, left out: " + std::to_string(summary.problems->bad_lines()));
+    lines.push_back((inputs.are_dumps() ? "Damage in entries: " : "Bad lines, left out: ") +
+                    std::to_string(summary.problems->bad_lines()));
   }
   if (inputs.lines_lost > 0) {
     lines.push_back("Lost: " + counted(inputs.lines_lost, "operation") +
@@ -143,7 +148,8 @@ std::vector<std::string> completeness_lines(const Summary& summary) {
                     counted(inputs.unpaired, "send or receive", "sends and receives"));
   }
   if (lines.empty()) {
-    lines.emplace_back("Files: all closed, nothing dropped, no bad lines");
+    lines.emplace_back(inputs.are_dumps() ? "Dumps: nothing of them is damaged"
+                                          : "Files: all closed, nothing dropped, no bad lines");
   }
   if (!inputs.duplicates.empty()) {
     lines.push_back("Duplicate: " + match::duplicates_text(inputs.duplicates));
@@ -152,6 +158,10 @@ std::vector<std::string> completeness_lines(const Summary& summary) {
 }
 
 std::string job_line(const InputFacts& inputs) {
+  if (inputs.are_dumps()) {
+    return "Dumps of PyTorch's Flight Recorder: what each rank called and what was seen to finish, "
+           "without the times of either";
+  }
   std::vector<std::string> interfaces;
   for (const std::int64_t interface : inputs.interfaces) {
     interfaces.push_back(interface == 0 ? "none yet" : 'v' + std::to_string(interface));
@@ -173,15 +183,20 @@ std::vector<std::string> origin_lines(const Summary& summary) {
     directories.insert(std::filesystem::path(file->path).parent_path().string());
   }
   directories.erase("");
-  return {"Began " + joined(began) + " on " + joined(summary.inputs.hosts) +
-              (directories.empty() ? "" : "; traces in " + joined(directories)),
+  const bool are_dumps = summary.inputs.are_dumps();
+  return {(are_dumps ? "First call recorded " + joined(began)
+                     : "Began " + joined(began) + " on " + joined(summary.inputs.hosts)) +
+              (directories.empty()
+                   ? ""
+                   : (are_dumps ? "; dumps in " : "; traces in ") + joined(directories)),
           job_line(summary.inputs)};
 }
 
 // "2 ranks on 1 host (node1)".
 std::string ranks_on_hosts(const InputFacts& inputs) {
   const std::string ranks = counted(inputs.ranks, "rank");
-  return inputs.hosts.size() == 1 && inputs.hosts.contains(model::kUnknownHost)
+  return inputs.hosts.size() == 1 &&
+                 (inputs.hosts.contains(model::kUnknownHost) || inputs.hosts.contains(""))
              ? ranks + " on hosts that the records do not name"
              : ranks + " on " + counted(inputs.hosts.size(), "host") + " (" + joined(inputs.hosts) +
                    ')';
@@ -190,8 +205,9 @@ std::string ranks_on_hosts(const InputFacts& inputs) {
 std::vector<std::string> input_lines(const Summary& summary) {
   const InputFacts& inputs = summary.inputs;
   std::vector<std::string> lines = {
-      "Read: " + counted(inputs.files.size(), "trace") + ", " + ranks_on_hosts(inputs) + ", " +
-          counted(inputs.operations, "operation") + ", " + human_bytes(inputs.size_bytes),
+      "Read: " + counted(inputs.files.size(), inputs.are_dumps() ? "dump" : "trace") + ", " +
+          ranks_on_hosts(inputs) + ", " + counted(inputs.operations, "operation") + ", " +
+          human_bytes(inputs.size_bytes),
       job_line(inputs)};
   const auto runs = run_lines(summary.runs);
   lines.insert(lines.end(), runs.begin(), runs.end());

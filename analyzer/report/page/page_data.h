@@ -36,6 +36,7 @@ struct PageData {
   const align::Alignment& alignment;
   const std::vector<match::Judgement>& judgements;
   std::int64_t first_call_ns = 0;  // of all, on the common clock
+  bool is_all_read = true;         // nothing was damaged or could not be read
   Summary summary;
   metrics::Stragglers stragglers;
   std::vector<metrics::RunIterations> iterations;

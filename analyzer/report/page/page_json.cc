@@ -49,9 +49,8 @@ void write_cell(JsonWriter& json, const CellColumn& column, const Cell& cell) {
   }
 }
 
-// Writes the figures that the page shows in large type.
-void write_figures(JsonWriter& json, const PageData& data) {
-  const InputFacts& inputs = data.summary.inputs;
+// Writes those of the figures that the times of operations give.
+void write_times(JsonWriter& json, const PageData& data) {
   std::int64_t span_ns = 0;
   double waiting_ns = 0;
   bool knows_waiting = false;
@@ -75,10 +74,6 @@ void write_figures(JsonWriter& json, const PageData& data) {
       }
     }
   }
-  json.begin_object("figures");
-  json.integer("ranks", inputs.ranks);
-  json.integer("hosts", inputs.hosts.size());
-  json.integer("operations", inputs.operations);
   json.number("span_ns", span_ns > 0 ? std::optional(static_cast<double>(span_ns)) : std::nullopt,
               3);
   json.number("waiting_percent",
@@ -89,6 +84,20 @@ void write_figures(JsonWriter& json, const PageData& data) {
     json.number("best_busbw_efficiency_percent", best_percent, 3);
   }
   json.integer("undivided", undivided);
+}
+
+// Writes the figures that the page shows in large type.
+void write_figures(JsonWriter& json, const PageData& data) {
+  const InputFacts& inputs = data.summary.inputs;
+  json.begin_object("figures");
+  json.integer("ranks", inputs.ranks);
+  if (!inputs.are_dumps()) {
+    json.integer("hosts", inputs.hosts.size());
+  }
+  json.integer("operations", inputs.operations);
+  if (!inputs.are_dumps()) {
+    write_times(json, data);
+  }
   json.end_object();
   json.texts("jobs", inputs.jobs);
   json.texts("origin", origin_lines(data.summary));
@@ -114,7 +123,9 @@ void write_sections(JsonWriter& json, const std::vector<Section>& sections) {
 Document completeness_of(const PageData& data) {
   Document document;
   document.sentences = input_lines(data.summary);
-  document.notes = clock_notes(data.alignment);
+  if (!data.summary.inputs.are_dumps()) {
+    document.notes = clock_notes(data.alignment);
+  }
   return document;
 }
 
@@ -188,7 +199,8 @@ std::string page_json(const PageData& data) {
   const Document stragglers = stragglers_document(data.stragglers, data.matches);
   Document network = make_network_report(data.traces, data.network, kRows, false);
   std::erase_if(network.tables, [](const Table& table) { return table.key == "matrix"; });
-  const Document match = match_document(data.traces, data.matches, data.judgements, kMostJudged);
+  const Document match = match_document(data.traces, data.matches, data.judgements, kMostJudged,
+                                        false, data.is_all_read);
   const Document communicators = communicators_document(data.traces, data.matches);
   const Document iterations = iterations_document(data.iterations, data.traces, data.matches, true);
   const Document topology =
@@ -203,6 +215,15 @@ std::string page_json(const PageData& data) {
       {"mismatches", &match},         {"communicators", &communicators},
       {"iterations", &iterations},    {"critical-path", &path},
       {"completeness", &completeness}};
+  std::vector<Table> own = {bandwidth_table(data.summary), shares_table(data.shares),
+                            traces_table(data), alignment_table(data.alignment)};
+  const bool are_dumps = data.summary.inputs.are_dumps();
+  if (are_dumps) {  // they have no times
+    documents = {&match, &communicators};
+    sections = {
+        {"mismatches", &match}, {"communicators", &communicators}, {"completeness", &completeness}};
+    own = {traces_table(data)};
+  }
   if (std::any_of(data.traces.files.begin(), data.traces.files.end(),
                   [](const model::TraceFile& file) { return !file.machines.empty(); })) {
     documents.push_back(&topology);
@@ -222,15 +243,15 @@ std::string page_json(const PageData& data) {
   json.begin_object("health");
   write_health(json, health);
   json.end_object();
-  json.text("merge_command", health.merge_command);
+  if (!are_dumps) {
+    json.text("merge_command", health.merge_command);
+  }
   write_figures(json, data);
   write_sections(json, sections);
   write_share_bars(json, data);
   write_late_maps(json, data);
   write_matrices(json, data.network);
-  write_tables(json, documents,
-               {bandwidth_table(data.summary), shares_table(data.shares), traces_table(data),
-                alignment_table(data.alignment)});
+  write_tables(json, documents, own);
   json.end_object();
   return json.finish();
 }

@@ -93,8 +93,14 @@ PageData make_page_data(const facts::Facts& facts, const model::Problems& proble
   const model::Traces& traces = facts.traces();
   const match::Matches& matches = facts.matches();
   const align::Alignment& alignment = facts.alignment();
-  PageData data{traces, matches, alignment, facts.judgements(), {}, {}, {}, {}, {}, {}, {},
-                {},     {},      {}};
+  PageData data{traces,    matches,
+                alignment, facts.judgements(),
+                {},        count_unread(traces, problems) == 0,
+                {},        {},
+                {},        {},
+                {},        {},
+                {},        {},
+                {}};
   const metrics::GlobalRanks who(traces, matches);
   metrics::RankWaits waits(facts, who);
   metrics::PathFinder path(facts);

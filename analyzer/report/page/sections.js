@@ -268,8 +268,14 @@ function addRuns(place, data) {
 // A page of several runs has only what they have in common.
 export function sectionsOf(data) {
   const isOfRuns = 'runs' in data.tables;
-  return kSections.filter(([id]) => id === 'health' || (id === 'runs') === isOfRuns);
+  const hasTimes = 'bandwidth' in data.tables;  // dumps have none
+  return kSections.filter(
+      ([id]) => id === 'health' ||
+          ((id === 'runs') === isOfRuns && (isOfRuns || hasTimes || !kOfTimes.includes(id))));
 }
+
+const kOfTimes =
+    ['late', 'time', 'bandwidth', 'network', 'topology', 'iterations', 'critical-path'];
 
 // By id, in the order in which they are drawn.
 const kSections = [
