@@ -30,8 +30,9 @@ void put_first(std::string sentence, report::Document& document) {
 }  // namespace
 
 bool is_surely_stuck(const metrics::Hang& hang) {
-  return std::any_of(hang.operations.begin(), hang.operations.end(),
-                     [](const auto& operation) { return !operation.is_unknown; });
+  return std::any_of(hang.operations.begin(), hang.operations.end(), [](const auto& operation) {
+    return !operation.is_unknown && (operation.waited_ns || !operation.is_doubtful);
+  });
 }
 
 namespace {

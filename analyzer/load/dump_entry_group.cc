@@ -82,8 +82,52 @@ const EntryGroup& DumpGroups::of(const PlainValue& entry) {
   return *last_;
 }
 
+std::vector<std::string> DumpGroups::lost_ends(std::span<const PlainValue> entries) {
+  std::map<std::uint32_t, std::int64_t> enqueued;  // of groups whose last entry is still to come
+  for (const auto& [id, context] : file_.contexts) {
+    if (context.last_enqueued) {
+      enqueued.emplace(id, *context.last_enqueued);
+    }
+  }
+  std::vector<std::string> lost;
+  for (std::size_t i = entries.size(); i-- > 0 && !enqueued.empty() && !tree_.is_exhausted();) {
+    const std::optional<std::uint32_t> context = of(entries[i]).context;
+    const auto found = context ? enqueued.find(*context) : enqueued.end();
+    if (found == enqueued.end()) {
+      continue;
+    }
+    std::int64_t last = 0;  // watchdogs count by one of these
+    for (const char* const key : {"collective_seq_id", "p2p_seq_id", "op_id"}) {
+      last = std::max(last, integer_of(tree_.at(entries[i], key)).value_or(0));
+    }
+    if (found->second > last) {
+      lost.push_back("pg_status says that number " + std::to_string(found->second) + " of group " +
+                     file_.contexts.at(found->first).name +
+                     " was enqueued, and its last entry has number " + std::to_string(last) +
+                     ": the calls behind it are not recorded");
+    }
+    enqueued.erase(found);
+  }
+  const auto groups = tree_.dict(tree_.at(root_, "pg_status"));
+  const bool are_all_there = !numbers_.empty() && file_.account.rotated == 0;
+  for (std::size_t i = 0; i + 1 < groups.size() && are_all_there; i += 2) {
+    const std::string_view id = tree_.text(groups[i]);
+    const auto number = parse_number<std::int64_t>(id);
+    const auto last = watched_number(tree_, tree_.at(groups[i + 1], "last_enqueued_collective"));
+    if (number && last.value_or(0) > 0 && !numbers_.contains(*number)) {
+      lost.push_back("pg_status says that number " + std::to_string(*last) +
+                     " of the group with pg_id " + std::string(id) +
+                     " was enqueued, and no entry is of it: its calls are not recorded");
+    }
+  }
+  return lost;
+}
+
 EntryGroup DumpGroups::find(std::optional<std::int64_t> number, std::string_view name,
                             std::string_view description) {
+  if (number) {
+    numbers_.insert(*number);
+  }
   const auto found = contexts_.find(name);
   if (found == contexts_.end()) {
     return {std::nullopt,

@@ -9,6 +9,8 @@
 #include <functional>
 #include <map>
 #include <optional>
+#include <set>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -42,6 +44,10 @@ class DumpGroups {
 
   const EntryGroup& of(const PlainValue& entry);
 
+  /// Says of which groups the watchdog has seen a call behind the last entry, if there is any. To
+  /// be asked when all entries have been asked for their group.
+  std::vector<std::string> lost_ends(std::span<const PlainValue> entries);
+
  private:
   EntryGroup find(std::optional<std::int64_t> number, std::string_view name,
                   std::string_view description);
@@ -58,6 +64,7 @@ class DumpGroups {
   std::map<std::string, std::uint32_t, std::less<>> contexts_;  // by the group's name
   std::array<PlainValue, 3> last_names_;                        // of of()
   std::optional<EntryGroup> last_;
+  std::set<std::int64_t> numbers_;  // pg_id of groups that entries name
 };
 
 }  // namespace ringside::load

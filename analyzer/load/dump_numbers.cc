@@ -46,7 +46,7 @@ GroupNumbers::Number GroupNumbers::choose(std::optional<std::int64_t> told, Coun
   const bool is_leap = is_told && *told > any_ + 1 && (is_followed || (is_behind_loss && !next));
   if ((is_step && !(is_between && counts == Counts::kOn && *told != any_ + 1)) ||
       (is_leap && !is_between)) {
-    return {*told, false};
+    return {*told, false, is_leap && !is_behind_loss};
   }
   return {counts == Counts::kNot || next == any_ ? any_ : any_ + 1, true};
 }

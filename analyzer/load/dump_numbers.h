@@ -57,6 +57,7 @@ class GroupNumbers {
   struct Number {
     std::int64_t value = 0;  // where the told one is damaged, the one that fits between the others
     bool is_damaged = false;
+    bool is_leap = false;  // numbers before it are not there, and no record is missing
   };
 
   /// `told`: of the entry, if it can be read. `next` returns that of the group's next entry, or
@@ -66,8 +67,7 @@ class GroupNumbers {
   Number take(std::optional<std::int64_t> told, Counts counts, bool is_behind_loss, Next next) {
     const bool is_next =
         told && (counts == Counts::kOn ? *told == any_ + 1 : *told == any_) && is_begun_;
-    const Number number =
-        is_next ? Number{*told, false} : choose(told, counts, is_behind_loss, next());
+    const Number number = is_next ? Number{*told} : choose(told, counts, is_behind_loss, next());
     is_begun_ = true;
     any_ = number.value;
     last_ = counts == Counts::kOn ? number.value : last_;

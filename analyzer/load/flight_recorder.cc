@@ -77,6 +77,10 @@ class DumpReader {
       add(value);
     }
     tell_lost_entries();
+    tell_lost_order();
+    for (std::string& lost : groups_.lost_ends(tree_.list(entries))) {
+      damaged(Harm::kLoss, std::move(lost));
+    }
     dump_.file.lines = place_;
     if (dump_.has_tensors) {
       dump_.file.tensors.reserve(entries_.size());
@@ -228,6 +232,26 @@ class DumpReader {
     }
   }
 
+  // A number that is another entry's may be damage of that number, or the entry is not where it was
+  // made. Two such numbers, or one beside times that go back, are no damage of one number: then
+  // nothing tells which call was made after which.
+  void tell_lost_order() {
+    if (misplaced_ >= 2 || (misplaced_ == 1 && is_set_back_)) {
+      entries_.clear();
+      damaged(Harm::kLoss,
+              "the numbers of the entries contradict each other in " + std::to_string(misplaced_) +
+                  (misplaced_ == 1 ? " place, and their times go back" : " places") +
+                  ": in which order this rank made its calls is not known, and they are left out");
+    }
+  }
+
+  // A number counts as misplaced if an entry of this dump may have it.
+  void note_misplaced(std::optional<std::int64_t> told) {
+    const auto most = static_cast<std::int64_t>(dump_.file.account.rotated +
+                                                tree_.list(tree_.at(root_, "entries")).size());
+    misplaced_ += told && *told >= 0 && *told <= most ? 1 : 0;
+  }
+
   // Why ranks of the group cannot be those that the call names; empty if they can be.
   std::string contradiction_of(const NamedCall& call, const model::Context& context) const {
     if (!context.rank) {
@@ -316,6 +340,7 @@ class DumpReader {
     const std::string first = std::to_string(odd.first);
     switch (odd.kind) {
       case OddRecord::Kind::kRepeated:
+        ++misplaced_;
         damaged(Harm::kLoss,
                 "the entry has the record_id " + first + " of one before it; it is left out");
         doubt_record(static_cast<std::uint64_t>(odd.first));
@@ -351,6 +376,9 @@ class DumpReader {
     const auto number =
         numbers_[context].take(told, counts, is_behind_loss, [&] { return next_number(context); });
     entry.collective = number.value;
+    if (number.is_damaged || number.is_leap) {
+      note_misplaced(told);
+    }
     if (number.is_damaged) {
       damaged(Harm::kDoubt, told && *told >= 0 ? "the collective_seq_id " + std::to_string(*told) +
                                                      " of the entry does not follow those of its "
@@ -415,6 +443,9 @@ class DumpReader {
     const auto odd = take_record(value);
     const bool is_repeated = odd && odd->kind == OddRecord::Kind::kRepeated;
     const auto known = is_repeated ? std::nullopt : read_known(value);
+    if (odd && odd->kind == OddRecord::Kind::kMisnumbered) {
+      note_misplaced(record_of(value));
+    }
     if (odd && (known || odd->kind != OddRecord::Kind::kMisnumbered)) {
       tell_odd(*odd);
     }
@@ -541,8 +572,9 @@ class DumpReader {
   std::uint64_t window_ = 1;
   std::uint64_t ended_groups_ = 0;
   RecordNumbers records_;
-  Harm harm_ = Harm::kNone;  // of the entry that is read
-  std::uint64_t place_ = 0;  // of the entry that is read, from 1
+  Harm harm_ = Harm::kNone;      // of the entry that is read
+  std::uint64_t place_ = 0;      // of the entry that is read, from 1
+  std::uint64_t misplaced_ = 0;  // numbers that another entry may have
 };
 
 }  // namespace

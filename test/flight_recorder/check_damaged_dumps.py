@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""One field of one entry of one rank's dump is replaced by an odd value, in genuine dumps of jobs that had no
-trouble. Whatever the value is, ringside must not crash, must not accuse a rank or an operation that was not
+"""One field of one entry of one rank's dump is replaced by an odd value, or its entries change places, in genuine
+dumps of jobs that had no trouble. Whatever it is, ringside must not crash, must not accuse a rank or an operation that was not
 touched, and must not say "All match" where the verdict needs that field.
 
 usage: check_damaged_dumps.py RINGSIDE [--count N] [--seed S] [--show]"""
@@ -63,18 +63,25 @@ def mutate(dump, rng):
     entry = entries[place]
     before = copy.deepcopy(entry)
     kind = rng.random()
+    if kind < 0.06:
+        other = rng.choice([i for i in range(len(entries)) if i != place])
+        entries[place], entries[other] = entries[other], entries[place]
+        return f"entries {place + 1} and {other + 1} exchanged", None, False
     if kind < 0.08:
+        entries.reverse()
+        return "entries reversed", None, False
+    if kind < 0.14:
         entries.insert(place, copy.deepcopy(entry))
         return f"entry {place + 1} doubled", before, False
-    if kind < 0.12:
+    if kind < 0.17:
         value = rng.choice(ODD)
         entries[place] = value
         return f"entry {place + 1} = {value!r}", before, False
-    if kind < 0.17:
+    if kind < 0.22:
         dump["entries"] = []
         dump["pg_status"] = rng.choice([dump["pg_status"], *ODD])
         return f"no entries, pg_status = {dump['pg_status']!r}", None, False
-    if kind < 0.25:
+    if kind < 0.3:
         name = rng.choice(sorted(dump["pg_config"]))
         key = rng.choice(["ranks", "desc", "name"])
         value = rng.choice([*ODD, "[0, 1", "[0,,1]", "[0, 0, 1, 1]", "[0, x]", "[-1, 0]", "0, 1", "[0-3]"])
@@ -82,7 +89,7 @@ def mutate(dump, rng):
         dump["pg_config"][name][key] = value
         return f"{key} of group {name} = {value!r}", None, is_same
     sends = [e for e in entries if re.match("(send|recv) ", call_of(e))]
-    if kind < 0.45 and sends:
+    if kind < 0.5 and sends:
         entry = rng.choice(sends)
         before = copy.deepcopy(entry)
         place = entries.index(entry)
@@ -94,12 +101,14 @@ def mutate(dump, rng):
         entry["profiling_name"] = f"nccl:{verb} {own}{arrow}{peer}"
         return f"entry {place + 1}: {call_of(before)} -> {call_of(entry)!r}", before, peer in ("?", own)
     key = rng.choice(sorted(entry))
+    ranks = dump["pg_config"][entry["process_group"][0]]["ranks"]
+    is_alone = "," not in ranks and re.search("sizes|dtypes", key) is not None  # nobody to disagree with
     if rng.random() < 0.1:
         del entry[key]
         return f"entry {place + 1} ({call_of(before)}) without {key}", before, not is_needed(key, before, entry)
     entry[key] = rng.choice(ODD)
     return (f"entry {place + 1} ({call_of(before)}): {key} = {entry[key]!r}, was {before[key]!r}", before,
-            not is_needed(key, before, entry) or entry[key] == before[key])
+            is_alone or not is_needed(key, before, entry) or entry[key] == before[key])
 
 
 def complaints(run, rank, before, is_same, what):
@@ -115,6 +124,8 @@ def complaints(run, rank, before, is_same, what):
     accused = [f["text"] for f in answer["findings"] if f["severity"] == "error"]
     if not is_same and run.returncode == 0 and not accused:
         found.append(f"{what}: status 0: {headline}")
+    if before is None and not is_same and run.returncode == 1:
+        found.append(f"{what}: status 1: {headline}")
     if "All match" in headline and run.returncode != 0:
         found.append(f"{what}: All match, status {run.returncode}")
     for text in accused:
@@ -155,7 +166,7 @@ def main():
             for command in ("match", "hang"):
                 run = subprocess.run([args.ringside, command, "--format", "json", str(work)], capture_output=True,
                                      text=True, errors="replace", timeout=60)
-                found += complaints(run, rank, before, is_same or command == "hang", command)
+                found += complaints(run, rank, before, is_same or (command == "hang" and before is not None), command)
                 statuses[command, run.returncode] = statuses.get((command, run.returncode), 0) + 1
             if args.show or found:
                 print(f"{number}: {source.name}/{path.name}: {did}")

@@ -293,8 +293,12 @@ TEST_CASE("a dump without entries has lost them unless nothing was enqueued") {
   CHECK(dump_with("", enqueued("-1")).file.bad_lines == 0);
   // nccl2 counts from 0, so that this may be nothing.
   CHECK(dump_with("", enqueued("0")).file.bad_lines == 0);
-  CHECK(dump_with(entry_of(0, "nccl:all_reduce", 1, 0, kFloats), enqueued("4")).file.bad_lines ==
-        0);
+  // A number that is behind the last entry tells that more is lost.
+  std::string entry = entry_of(0, "nccl:all_reduce", 1, 0, kFloats);
+  CHECK(dump_with(entry, enqueued("4")).file.bad_lines == 0);  // of which group is not told
+  entry.insert(1, R"("pg_id":0,)");
+  CHECK(dump_with(entry, enqueued("1")).file.bad_lines == 0);
+  CHECK(dump_with(entry, enqueued("4")).file.bad_lines == 1);
 }
 
 TEST_CASE("lists of ranks") {
