@@ -126,9 +126,20 @@ class WaitingLine {
   bool is_shown_ = false;
 };
 
-std::vector<std::string> watch_options_of(const RunOptions& options) {
-  std::istringstream words(options.watch_options);
-  return {std::istream_iterator<std::string>(words), {}};
+// The options of `ringside watch` beside the command: those that every such watch has, and the
+// user's.
+std::vector<std::string> watch_options_of(const RunOptions& options, const launch::Plan& plan) {
+  constexpr char kMonth_s[] = "2592000";
+  std::vector<std::string> words = {
+      "--job",        plan.job,   "--dir",
+      plan.directory, "--output", plan.directory + "/ringside-watch.jsonl",
+      "--wait",       kMonth_s,   "--last-look"};
+  if (!plan.ring_directory.empty()) {
+    words.insert(words.end(), {"--ring-dir", plan.ring_directory});
+  }
+  std::istringstream more(options.watch_options);
+  words.insert(words.end(), std::istream_iterator<std::string>(more), {});
+  return words;
 }
 
 // `ringside watch` beside the command, in a process of its own: nothing that it does holds the
@@ -138,22 +149,8 @@ std::optional<JobWatch> start_watch(const RunOptions& options, const launch::Pla
   if (!options.is_watched || plan.task.value_or(0) > 0) {
     return std::nullopt;
   }
-  constexpr char kMonth_s[] = "2592000";
-  std::vector<std::string> words = {"watch",
-                                    "--job",
-                                    plan.job,
-                                    "--dir",
-                                    plan.directory,
-                                    "--output",
-                                    plan.directory + "/ringside-watch.jsonl",
-                                    "--wait",
-                                    kMonth_s,
-                                    "--last-look"};
-  if (!plan.ring_directory.empty()) {
-    words.insert(words.end(), {"--ring-dir", plan.ring_directory});
-  }
-  const std::vector<std::string> more = watch_options_of(options);
-  words.insert(words.end(), more.begin(), more.end());
+  std::vector<std::string> words = watch_options_of(options, plan);
+  words.insert(words.begin(), "watch");
   return std::make_optional<JobWatch>(std::move(words));
 }
 
@@ -325,13 +322,15 @@ ExitStatus run_run(const RunOptions& options) {
                  "Try `ringside run --help`.\n");
     return kExitUsage;
   }
-  // Of the watch, which a running job would not wait for.
-  if (const std::string trouble = trouble_with("watch", watch_options_of(options), add_watch);
-      !trouble.empty()) {
-    std::fprintf(stderr, "ringside run: --watch-options: %s\n", trouble.c_str());
-    return kExitUsage;
-  }
   launch::Plan plan = make_launch_plan(options);
+  // Of the watch, which a running job would not wait for.
+  if (options.is_watched && plan.error.empty()) {
+    const std::string trouble = trouble_with("watch", watch_options_of(options, plan), add_watch);
+    if (!trouble.empty()) {
+      std::fprintf(stderr, "ringside run: --watch-options: %s\n", trouble.c_str());
+      return kExitUsage;
+    }
+  }
   if (plan.error.empty() && options.dry_run) {
     print_launch_notes("run", plan.notes);
     return print_dry_run(options, plan);
@@ -399,8 +398,10 @@ void add_run(CLI::App& app, Chosen& chosen, std::vector<std::string> command_lin
                         "Run `ringside watch` beside it, with its findings on standard error and "
                         "in ringside-watch.jsonl beside the traces");
   command
-      ->add_option("--watch-options", options->watch_options,
-                   "More options of it, parted by blanks: '--hang-seconds 60 --slurm 4711'")
+      ->add_option(
+          "--watch-options", options->watch_options,
+          "More options of it, parted by blanks: '--hang-seconds 60 --slurm 4711'. It has --job, "
+          "--dir, --ring-dir, --output and --wait from `ringside run`")
       ->type_name("OPTIONS")
       ->needs(watch);
   constexpr double kMostWait_s = 3600;

@@ -326,12 +326,22 @@ void add_watch(CLI::App& app, Chosen& chosen) {
           ->add_option("--webhook", options->taking.webhook,
                        "POST each finding as JSON to this address, by the program curl; it has "
                        "10 s")
-          ->type_name("URL");
+          ->type_name("URL")
+          ->check([](const std::string& url) {
+            std::string error;
+            takers_of({.command = {}, .webhook = url, .header_file = {}}, error);
+            return error;
+          });
   command
       ->add_option("--webhook-header", options->taking.header_file,
                    "A file whose first line is a header for it, such as a secret (default: "
                    "RINGSIDE_WEBHOOK_HEADER)")
       ->type_name("FILE")
+      ->check([](const std::string& file) {
+        std::string error;
+        webhook_header(file, error);
+        return error;
+      })
       ->needs(webhook);
   command
       ->add_option("--output", options->output, "Also append each finding as a line of JSON there")

@@ -24,26 +24,6 @@ bool is_in_path(const std::string& program) {
   return false;
 }
 
-// The line of the webhook's header, from a file or the environment: an argument would be in `ps`.
-std::string webhook_header(const TakerOptions& options, std::string& error) {
-  const char* const variable = get_variable("RINGSIDE_WEBHOOK_HEADER");
-  std::string header = variable != nullptr ? variable : "";
-  if (!options.header_file.empty()) {
-    std::ifstream file(options.header_file);
-    header.clear();
-    std::getline(file, header);
-    header.erase(header.find_last_not_of(" \r") + 1);
-    if (header.empty()) {
-      error = options.header_file + " has no header, or cannot be read";
-      return {};
-    }
-  }
-  if (!header.empty() && header.find(':') == std::string::npos) {
-    error = "the webhook's header is not of the form NAME: VALUE";
-  }
-  return header;
-}
-
 // curl posts a finding: the URL is an argument that no shell reads.
 live::FindingTaker curl(const std::string& url, const std::string& header) {
   constexpr std::chrono::milliseconds kTimeout(15000);
@@ -67,6 +47,27 @@ live::FindingTaker curl(const std::string& url, const std::string& header) {
 
 }  // namespace
 
+std::string webhook_header(const std::string& header_file, std::string& error) {
+  const char* const variable = get_variable("RINGSIDE_WEBHOOK_HEADER");
+  std::string header = variable != nullptr ? variable : "";
+  if (!header_file.empty()) {
+    std::ifstream file(header_file);
+    header.clear();
+    std::getline(file, header);
+    header.erase(header.find_last_not_of(" \r") + 1);
+    if (header.empty()) {
+      error = launch::printable(header_file) + " has no header, or cannot be read";
+      return {};
+    }
+  }
+  if (!header.empty() && header.find(':') == std::string::npos) {
+    error = "the header in " +
+            (header_file.empty() ? "RINGSIDE_WEBHOOK_HEADER" : launch::printable(header_file)) +
+            " is not of the form NAME: VALUE";
+  }
+  return header;
+}
+
 std::vector<live::FindingTaker> takers_of(const TakerOptions& options, std::string& error) {
   std::vector<live::FindingTaker> takers;
   if (!options.command.empty()) {
@@ -75,12 +76,12 @@ std::vector<live::FindingTaker> takers_of(const TakerOptions& options, std::stri
     taker.command.command = options.command;
   }
   if (!options.webhook.empty()) {
-    const std::string header = webhook_header(options, error);
+    const std::string header = webhook_header(options.header_file, error);
     takers.push_back(curl(options.webhook, header));
     if (!options.webhook.starts_with("http://") && !options.webhook.starts_with("https://")) {
-      error = "--webhook " + launch::printable(options.webhook) + ": not http:// or https://";
+      error = launch::printable(options.webhook) + " is not http:// or https://";
     } else if (!is_in_path("curl")) {
-      error = "--webhook needs the program curl, which is not in PATH";
+      error = "it needs the program curl, which is not in PATH";
     }
   }
   return takers;

@@ -17,6 +17,10 @@ struct TakerOptions {
   std::string header_file;  ///< empty: RINGSIDE_WEBHOOK_HEADER
 };
 
+/// Returns the line of the webhook's header, from the file, or without one from the environment: an
+/// argument would be in `ps`. `error` says what is wrong with it.
+std::string webhook_header(const std::string& header_file, std::string& error);
+
 /// Returns the programs that the options name. `error` says what is wrong with the options.
 std::vector<live::FindingTaker> takers_of(const TakerOptions& options, std::string& error);
 

@@ -180,7 +180,7 @@ void DrainThread::look_at_machine(bool final) {
     probe_.ask();
   }
   all_were_closed_ = all_are_closed;
-  if (std::optional<topology::Machine> machine = probe_.take()) {
+  while (std::optional<topology::Machine> machine = probe_.take()) {
     machine_is_known_ = true;
     writer_.apply(std::move(*machine));
   }

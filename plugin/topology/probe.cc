@@ -68,7 +68,12 @@ void Probe::ask() {
 
 std::optional<Machine> Probe::take() {
   const threads::MutexLock lock(mutex_);
-  return std::exchange(machine_, std::nullopt);
+  if (read_.empty()) {
+    return std::nullopt;
+  }
+  std::optional<Machine> machine = std::move(read_.front());
+  read_.pop();
+  return machine;
 }
 
 std::optional<std::chrono::nanoseconds> Probe::reads_for() {
@@ -116,7 +121,7 @@ void Probe::run() {
       const threads::MutexLock lock(mutex_);
       is_reading_ = false;
       if (machine.state != State::kUnfinished) {
-        machine_ = std::move(machine);
+        read_.push(std::move(machine));
       }
       has_ended_ = !nvml_is_open_;
     }

@@ -9,6 +9,7 @@
 #include <chrono>
 #include <condition_variable>
 #include <optional>
+#include <queue>
 #include <string>
 #include <utility>
 
@@ -35,7 +36,7 @@ class Probe {
   bool start();
   /// Has the machine read once more, soon, or behind the reading that is under way.
   void ask();
-  /// A reading that has ended and that nobody has taken.
+  /// The oldest reading that has ended and that nobody has taken.
   std::optional<Machine> take();
   /// How long the reading that is under way has lasted; nothing if none is.
   std::optional<std::chrono::nanoseconds> reads_for();
@@ -58,7 +59,7 @@ class Probe {
   bool is_reading_ RINGSIDE_GUARDED_BY(mutex_) = false;
   bool has_ended_ RINGSIDE_GUARDED_BY(mutex_) = false;
   std::chrono::steady_clock::time_point began_ RINGSIDE_GUARDED_BY(mutex_);
-  std::optional<Machine> machine_ RINGSIDE_GUARDED_BY(mutex_);
+  std::queue<Machine> read_ RINGSIDE_GUARDED_BY(mutex_);  ///< what nobody has taken yet
 };
 
 }  // namespace ringside::topology

@@ -53,9 +53,10 @@ def killed_rank(setup):
     job = Job(setup, "--scenario", "train", "--iterations", "100", "--kill-rank", "1", "--kill-at",
               "60", ranks=3, timeout=40).wait()
     job.recover()
-    # The others fail soon, and what the killed one was in itself may have been on its way.
+    # The others fail soon, and what the killed one was in itself may have been on its way. What it
+    # was in before may not have ended either, for its proxy thread ends it later than its GPU does.
     sentences = " ".join(analysed(job, "hang", "--min-age", "0.05", expected=(1,))["sentences"])
-    check(re.search(r"AllGather seq 10 of communicator world", sentences)
+    check(re.search(r"(AllGather seq 10|ReduceScatter seq 9) of communicator world", sentences)
           and re.search(r"[Rr]ank 1 \(host", sentences), f"rank 1 was killed, found: {sentences}")
     print(sentences)
 

@@ -128,6 +128,16 @@ TEST_CASE("the probe's thread reads again when it is asked, and counters have gr
             "emulated-host-1") == 0);
 }
 
+TEST_CASE("a reading that nobody took is not lost to the next one") {
+  CHECK(in_child("dgx_h100", [] {
+          auto& probe = *new Probe("/nonexistent");
+          if (!probe.start()) return false;
+          probe.ask();
+          std::this_thread::sleep_for(200ms);  // for both to end, as they mostly do
+          return take_within(probe, 10s) && take_within(probe, 10s) && !probe.take();
+        }) == 0);
+}
+
 TEST_CASE("an NVML that never returns is left alone, and the exit waits for nothing") {
   for (const char* machine : {"nvml_hangs_init", "nvml_hangs_links"}) {
     CHECK(in_child(machine, [] {
