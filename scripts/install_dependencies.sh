@@ -5,7 +5,7 @@
 #   install_dependencies.sh [--dev] [--dry-run]
 #
 #   --dev      also what checks need: ccache, clang, clang-format, clang-tidy, sanitizers, two MPIs,
-#              Prometheus, curl, network namespaces, shellcheck, and a browser for the report's page
+#              Prometheus, curl, network namespaces, Slurm, shellcheck, and a browser for the report
 #   --dry-run  only say what is missing
 set -euo pipefail
 
@@ -14,8 +14,8 @@ packages=(binutils catch2 cmake g++ libbenchmark-dev libcli11-dev libfmt-dev lib
   node-d3 python3 zlib1g-dev)
 development_packages=(abigail-tools ccache chromium chromium-driver clang-14 clang-format-14
   clang-tidy-14 curl g++-aarch64-linux-gnu iproute2 libclang-rt-14-dev libmpich-dev libopenmpi-dev
-  mmdebstrap mpich openmpi-bin procps prometheus python3-selenium python3-venv qemu-user-static rpm
-  shellcheck)
+  mmdebstrap mpich munge openmpi-bin procps prometheus python3-selenium python3-venv qemu-user-static
+  rpm shellcheck slurm-wlm)
 dry_run=false
 
 for argument in "$@"; do

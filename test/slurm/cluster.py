@@ -1,0 +1,151 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A genuine Slurm of four nodes on this machine: a controller and four slurmd, each in namespaces of its
+own. A node has its own name, address, /dev/shm and local disk; all share the file system else."""
+
+import os
+import pathlib
+import shutil
+import signal
+import subprocess
+import time
+
+NODES = [f"node{i}" for i in range(4)]
+LOGIN = "login"
+PROGRAMS = ("slurmctld", "slurmd", "munged", "srun", "unshare", "nsenter", "ip", "mount")
+
+CONFIGURATION = """\
+ClusterName=ringside
+SlurmctldHost=login(10.78.0.100)
+SlurmUser=root
+SlurmdUser=root
+AuthType=auth/munge
+AuthInfo=socket={place}/munge.socket
+StateSaveLocation={place}/state
+SlurmdSpoolDir={place}/spool-%n
+SlurmctldPidFile={place}/slurmctld.pid
+SlurmdPidFile={place}/slurmd-%n.pid
+SlurmctldLogFile={place}/slurmctld.log
+SlurmdLogFile={place}/slurmd-%n.log
+TmpFS={place}/tmp-%n
+ProctrackType=proctrack/linuxproc
+TaskPlugin=task/none
+SelectType=select/cons_tres
+SelectTypeParameters=CR_Core
+SlurmdParameters=config_overrides
+ReturnToService=2
+PartitionName=all Nodes=node[0-3] Default=YES MaxTime=INFINITE State=UP
+"""
+
+
+class CannotRun(Exception):
+    """There can be no Slurm here; the text says why."""
+
+
+def _checked(*words, **options):
+    subprocess.run(words, check=True, capture_output=True, text=True, **options)
+
+
+class Cluster:
+    """Made by start(), gone after stop(). `place` is a directory that all nodes see; `local` is one of
+    which each node has its own."""
+
+    def __init__(self, place):
+        self.place = pathlib.Path(place)
+        self.local = self.place / "local"
+        self.prefix = f"ringside-slurm-{os.getpid()}-"
+        self.namespaces = []
+        self.environment = os.environ | {"SLURM_CONF": str(self.place / "slurm.conf")}
+
+    def start(self):
+        missing = [name for name in PROGRAMS if not shutil.which(name)]
+        if missing or os.geteuid() != 0:
+            raise CannotRun(f"there is no {missing[0]}" if missing else "this is not root")
+        try:
+            self._make_network()
+        except subprocess.CalledProcessError as error:
+            raise CannotRun(f"namespaces may not be made: {error.stderr.strip()}") from error
+        self._write_files()
+        _checked("munged", "--force", f"--key-file={self.place}/munge.key",
+                 f"--socket={self.place}/munge.socket", f"--pid-file={self.place}/munged.pid",
+                 f"--log-file={self.place}/munged.log", f"--seed-file={self.place}/munged.seed")
+        self._start_in(LOGIN, "slurmctld")
+        for node in NODES:
+            self._start_in(node, f"mount -t tmpfs none /dev/shm; mount -t tmpfs none {self.local}; "
+                                 f"slurmd -N {node}")
+        until = time.monotonic() + 60
+        while self.run("sinfo", "-h", "-t", "idle", "-o", "%D") != f"{len(NODES)}\n":
+            if time.monotonic() > until:
+                raise RuntimeError(f"the nodes do not come up: {self.run('sinfo')}")
+            time.sleep(0.2)
+
+    def run(self, *words, status=0, timeout=90):
+        """Runs a command on the login node; returns what it writes to standard output."""
+        done = self.begin(*words, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        out, said = done.communicate(timeout=timeout)
+        if done.returncode != status:
+            raise RuntimeError(f"{' '.join(map(str, words))}: exit status {done.returncode}\n{out}{said}")
+        return out
+
+    def begin(self, *words, **streams):
+        script = f"hostname {LOGIN}; mount --bind {self.place}/hosts /etc/hosts; exec \"$@\""
+        return subprocess.Popen(
+            ["nsenter", f"--net=/run/netns/{self.prefix}{LOGIN}", "unshare", "--uts", "--mount", "bash", "-c",
+             script, "-", *map(str, words)], text=True, env=self.environment, cwd=self.place, **streams)
+
+    def stop(self):
+        """Kills all that run in the nodes, and takes the namespaces away."""
+        for name in self.namespaces:
+            listed = subprocess.run(["ip", "netns", "pids", name], capture_output=True, text=True,
+                                    check=False).stdout
+            for pid in map(int, listed.split()):
+                try:
+                    os.kill(pid, signal.SIGKILL)
+                except ProcessLookupError:
+                    pass
+            subprocess.run(["ip", "netns", "del", name], check=False)
+        try:
+            os.kill(int((self.place / "munged.pid").read_text(encoding="ascii")), signal.SIGTERM)
+        except (OSError, ValueError):
+            pass
+
+    def _make_network(self):
+        login = self._add(LOGIN)
+        ip = ("ip", "-n")
+        _checked(*ip, login, "link", "add", "bridge", "type", "bridge")
+        _checked(*ip, login, "addr", "add", "10.78.0.100/24", "dev", "bridge")
+        for device in ("bridge", "lo"):
+            _checked(*ip, login, "link", "set", device, "up")
+        for number, node in enumerate(NODES):
+            name = self._add(node)
+            _checked(*ip, login, "link", "add", node, "type", "veth", "peer", "name", "net", "netns", name)
+            _checked(*ip, login, "link", "set", node, "master", "bridge", "up")
+            _checked(*ip, name, "addr", "add", f"10.78.0.{number + 1}/24", "dev", "net")
+            for device in ("net", "lo"):
+                _checked(*ip, name, "link", "set", device, "up")
+
+    def _add(self, name):
+        _checked("ip", "netns", "add", self.prefix + name)
+        self.namespaces.append(self.prefix + name)
+        return self.prefix + name
+
+    def _write_files(self):
+        for name in ("state", "local", *(f"{kind}-{node}" for kind in ("spool", "tmp") for node in NODES)):
+            (self.place / name).mkdir(parents=True)
+        key = self.place / "munge.key"
+        key.write_bytes(os.urandom(1024))
+        key.chmod(0o400)
+        addresses = {LOGIN: 100, **{node: number + 1 for number, node in enumerate(NODES)}}
+        (self.place / "hosts").write_text(
+            "127.0.0.1 localhost\n" + "".join(f"10.78.0.{last} {name}\n" for name, last in addresses.items()),
+            encoding="ascii")
+        nodes = "".join(f"NodeName={node} NodeAddr=10.78.0.{addresses[node]} CPUs=8 RealMemory=1000\n"
+                        for node in NODES)
+        (self.place / "slurm.conf").write_text(CONFIGURATION.format(place=self.place) + nodes,
+                                               encoding="ascii")
+        (self.place / "cgroup.conf").write_text("CgroupAutomount=no\n", encoding="ascii")
+
+    # `ip netns exec` would mount a /sys without control groups, which slurmd wants to see.
+    def _start_in(self, node, command):
+        script = f"hostname {node}; mount --bind {self.place}/hosts /etc/hosts; {command}"
+        _checked("nsenter", f"--net=/run/netns/{self.prefix}{node}", "unshare", "--uts", "--mount", "--ipc",
+                 "bash", "-ec", script, env=self.environment)
