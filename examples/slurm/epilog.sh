@@ -3,7 +3,8 @@
 # Slurm: Epilog (slurm.conf: Epilog=/etc/slurm/epilog.d/ringside.sh), as root, on each node of a job
 # that has ended. Processes of the job that were killed have left their rings in /dev/shm: their traces
 # are completed, as the job's user, and the memory is free again.
-PATH=${PATH:+$PATH:}/usr/local/bin:/usr/bin:/bin:/opt/ringside/bin
+# Slurm gives an Epilog no PATH. The shell's own default is for the shell alone.
+export PATH=${PATH:+$PATH:}/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin:/opt/ringside/bin
 [ -n "${SLURM_JOB_ID:-}" ] && [ -n "${SLURM_JOB_USER:-}" ] || exit 0
 command -v ringside > /dev/null || exit 0
 

@@ -5,7 +5,7 @@
 # prints as `export NAME=value` into the task's environment, without quotes.
 #
 # RINGSIDE=off in a job's environment leaves it alone. Nothing that goes wrong here ends a job.
-PATH=${PATH:+$PATH:}/usr/local/bin:/usr/bin:/bin:/opt/ringside/bin
+export PATH=${PATH:+$PATH:}/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin:/opt/ringside/bin
 [ "${RINGSIDE:-on}" != off ] && [ -z "${NCCL_PROFILER_PLUGIN:-}" ] || exit 0
 
 directory=${RINGSIDE_DIR:-${SLURM_SUBMIT_DIR:-$PWD}/traces/${SLURM_JOB_ID:-job}}

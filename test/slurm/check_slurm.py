@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """A job under a genuine Slurm, from submission to report, as docs/run.md has it: four nodes with two
 ranks each (NCCL on emulated GPUs), of which one never joins a collective. The login node watches,
-finds it, lists and cancels it; the nodes recover and reduce; ringside-mpi reads what each has.
+finds it, lists and cancels it; the nodes recover and reduce; ringside-mpi reads what each has. Then
+the recipes of examples/slurm.
 
 Skipped (status 77) where there is no Slurm, or namespaces may not be made.
 """
@@ -30,6 +31,15 @@ mkdir -p {local}/out
 [ "$SLURMD_NODENAME" != {stuck} ] || stuck="--stuck-rank 1 --stuck-at 120"
 exec {ranks} --out {local}/out --plugin "$NCCL_PROFILER_PLUGIN" --ranks 2 --timeout 150 \\
   --scenario train --iterations 100000 --late-rank 0 --late-us 20000 $stuck
+"""
+
+# The tasks of a node but the first one end at once.
+LONE = """#!/bin/bash
+[ "$SLURM_LOCALID" = 0 ] || exit 0
+out={place}/out-$SLURM_JOB_ID-$SLURM_NODEID
+mkdir "$out"
+exec {ranks} --out "$out" --plugin "$NCCL_PROFILER_PLUGIN" --ranks 2 --timeout 100 --scenario train \
+  --iterations "$1" --late-rank 0 --late-us 20000
 """
 
 # The first two commands are those that docs/run.md has for the end of the batch script. The copies
@@ -103,14 +113,43 @@ def check_mpi(cluster, options):
         require(spread == alone, f"srun ringside-mpi differs:\n{spread}\n{alone}")
 
 
+def check_recipes(cluster, options):
+    """examples/slurm: a batch script, and TaskProlog and Epilog for a job that knows nothing of ringside."""
+    lone = cluster.place / "lone.sh"
+    write_script(lone, LONE, ranks=options.ranks, place=cluster.place)
+    out = cluster.place / "recipe.out"
+    variables = f"ALL,PATH=/opt/ringside/bin:/usr/bin:/bin,TRACES={cluster.place}/recipe"
+    cluster.run("sbatch", "--wait", f"--export={variables}", f"--output={out}",
+                options.recipes / "job.sbatch", lone, 5)
+    said = out.read_text(encoding="utf-8")
+    require("Read: 4 traces, 4 ranks on 2 hosts" in said and "all closed" in said, f"job.sbatch:\n{said}")
+
+    step = cluster.begin("srun", "--nodes=2", "--ntasks-per-node=1", lone, 100000, stderr=subprocess.DEVNULL)
+    until = time.monotonic() + 60
+    while len(found := list(cluster.place.glob("traces/*/*.json"))) < 4:
+        require(time.monotonic() < until and step.poll() is None, f"not four traces: {found}")
+        time.sleep(0.2)
+    traces = found[0].parent
+    cluster.run("scancel", "--signal=KILL", f"{traces.name}.0")
+    step.wait()
+    shown = ""
+    while shown.count("Recovered after their process had died") == 0:
+        require(time.monotonic() < until, f"the Epilog has not recovered the traces:\n{shown}")
+        time.sleep(0.5)
+        shown = cluster.run(options.ringside, "summary", traces)
+    require("Read: 4 traces, 4 ranks on 2 hosts" in shown, f"the traces of the TaskProlog:\n{shown}")
+    left = cluster.run("srun", "--nodes=4", "bash", "-c", "ls /dev/shm")
+    require(not left, f"left in /dev/shm: {left}")
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    for name in ("ringside", "plugin", "ranks", "work"):
+    for name in ("ringside", "plugin", "ranks", "recipes", "work"):
         parser.add_argument(f"--{name}", required=True, type=pathlib.Path)
     parser.add_argument("--ringside-mpi", type=pathlib.Path)
     options = parser.parse_args()
     shutil.rmtree(options.work, ignore_errors=True)
-    cluster = Cluster(options.work)
+    cluster = Cluster(options.work, options.ringside.parent, options.recipes)
     try:
         cluster.start()
         values = {"place": cluster.place, "local": cluster.local, "ringside": options.ringside,
@@ -126,6 +165,7 @@ def main():
         release.wait()
         check_end(cluster, options, job)
         check_mpi(cluster, options)
+        check_recipes(cluster, options)
     except CannotRun as reason:
         print(f"skipped: {reason}")
         sys.exit(77)

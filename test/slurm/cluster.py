@@ -33,6 +33,9 @@ SelectType=select/cons_tres
 SelectTypeParameters=CR_Core
 SlurmdParameters=config_overrides
 ReturnToService=2
+GresTypes=gpu
+TaskProlog={place}/task_prolog.sh
+Epilog={place}/epilog.sh
 PartitionName=all Nodes=node[0-3] Default=YES MaxTime=INFINITE State=UP
 """
 
@@ -47,11 +50,14 @@ def _checked(*words, **options):
 
 class Cluster:
     """Made by start(), gone after stop(). `place` is a directory that all nodes see; `local` is one of
-    which each node has its own."""
+    which each node has its own. The nodes have `programs` as /opt/ringside/bin, and of the `recipes`
+    TaskProlog and Epilog."""
 
-    def __init__(self, place):
+    def __init__(self, place, programs, recipes):
         self.place = pathlib.Path(place)
         self.local = self.place / "local"
+        self.programs = programs
+        self.recipes = recipes
         self.prefix = f"ringside-slurm-{os.getpid()}-"
         self.namespaces = []
         self.environment = os.environ | {"SLURM_CONF": str(self.place / "slurm.conf")}
@@ -70,7 +76,8 @@ class Cluster:
                  f"--log-file={self.place}/munged.log", f"--seed-file={self.place}/munged.seed")
         self._start_in(LOGIN, "slurmctld")
         for node in NODES:
-            self._start_in(node, f"mount -t tmpfs none /dev/shm; mount -t tmpfs none {self.local}; "
+            self._start_in(node, f"for own in /dev/shm /opt {self.local}; do mount -t tmpfs none $own; done; "
+                                 f"mkdir /opt/ringside; ln -s {self.programs} /opt/ringside/bin; "
                                  f"slurmd -N {node}")
         until = time.monotonic() + 60
         while self.run("sinfo", "-h", "-t", "idle", "-o", "%D") != f"{len(NODES)}\n":
@@ -131,6 +138,8 @@ class Cluster:
     def _write_files(self):
         for name in ("state", "local", *(f"{kind}-{node}" for kind in ("spool", "tmp") for node in NODES)):
             (self.place / name).mkdir(parents=True)
+        for script in ("task_prolog.sh", "epilog.sh"):
+            shutil.copy(self.recipes / script, self.place)
         key = self.place / "munge.key"
         key.write_bytes(os.urandom(1024))
         key.chmod(0o400)
@@ -138,10 +147,14 @@ class Cluster:
         (self.place / "hosts").write_text(
             "127.0.0.1 localhost\n" + "".join(f"10.78.0.{last} {name}\n" for name, last in addresses.items()),
             encoding="ascii")
-        nodes = "".join(f"NodeName={node} NodeAddr=10.78.0.{addresses[node]} CPUs=8 RealMemory=1000\n"
+        nodes = "".join(f"NodeName={node} NodeAddr=10.78.0.{addresses[node]} CPUs=8 RealMemory=1000 Gres=gpu:8\n"
                         for node in NODES)
         (self.place / "slurm.conf").write_text(CONFIGURATION.format(place=self.place) + nodes,
                                                encoding="ascii")
+        for number in range(8):
+            (self.place / f"gpu{number}").touch()
+        (self.place / "gres.conf").write_text(f"AutoDetect=off\nName=gpu File={self.place}/gpu[0-7]\n",
+                                              encoding="ascii")
         (self.place / "cgroup.conf").write_text("CgroupAutomount=no\n", encoding="ascii")
 
     # `ip netns exec` would mount a /sys without control groups, which slurmd wants to see.
