@@ -86,7 +86,7 @@ def check_live(cluster, options, job):
 def check_end(cluster, options, job):
     """The batch script goes on after its step: the nodes recover and reduce."""
     cluster.run("scancel", "--signal=KILL", f"{job}.0")
-    until = time.monotonic() + 60
+    until = time.monotonic() + 120
     while cluster.run("squeue", "-h", "-j", job):
         require(time.monotonic() < until, f"the job does not end: {cluster.run('squeue')}")
         time.sleep(0.5)
@@ -125,7 +125,7 @@ def check_recipes(cluster, options):
     require("Read: 4 traces, 4 ranks on 2 hosts" in said and "all closed" in said, f"job.sbatch:\n{said}")
 
     step = cluster.begin("srun", "--nodes=2", "--ntasks-per-node=1", lone, 100000, stderr=subprocess.DEVNULL)
-    until = time.monotonic() + 60
+    until = time.monotonic() + 120
     while len(found := list(cluster.place.glob("traces/*/*.json"))) < 4:
         require(time.monotonic() < until and step.poll() is None, f"not four traces: {found}")
         time.sleep(0.2)

@@ -79,13 +79,13 @@ class Cluster:
             self._start_in(node, f"for own in /dev/shm /opt {self.local}; do mount -t tmpfs none $own; done; "
                                  f"mkdir /opt/ringside; ln -s {self.programs} /opt/ringside/bin; "
                                  f"slurmd -N {node}")
-        until = time.monotonic() + 60
+        until = time.monotonic() + 120
         while self.run("sinfo", "-h", "-t", "idle", "-o", "%D") != f"{len(NODES)}\n":
             if time.monotonic() > until:
                 raise RuntimeError(f"the nodes do not come up: {self.run('sinfo')}")
             time.sleep(0.2)
 
-    def run(self, *words, status=0, timeout=90):
+    def run(self, *words, status=0, timeout=180):
         """Runs a command on the login node; returns what it writes to standard output."""
         done = self.begin(*words, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
         out, said = done.communicate(timeout=timeout)
