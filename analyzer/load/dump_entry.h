@@ -48,6 +48,7 @@ struct DumpKeys {
   PlainKey process_group{"process_group"};
   PlainKey collective_seq_id{"collective_seq_id"};
   PlainKey p2p_seq_id{"p2p_seq_id"};
+  PlainKey op_id{"op_id"};
   PlainKey profiling_name{"profiling_name"};
   PlainKey time_created_ns{"time_created_ns"};
   PlainKey input_sizes{"input_sizes"};

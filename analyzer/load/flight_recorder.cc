@@ -15,9 +15,11 @@
 #include <utility>
 #include <vector>
 
+#include "analyzer/load/dump_copies.h"
 #include "analyzer/load/dump_entry.h"
 #include "analyzer/load/dump_entry_group.h"
 #include "analyzer/load/dump_numbers.h"
+#include "analyzer/load/dump_order.h"
 #include "analyzer/load/dump_stacks.h"
 #include "analyzer/load/dump_tensors.h"
 #include "analyzer/load/parse_number.h"
@@ -71,7 +73,9 @@ class DumpReader {
     last_of_context_.assign(dump_.file.contexts.size() + 1, kNoEntry);
     numbers_.resize(dump_.file.contexts.size() + 1);
     entries_.reserve(tree_.list(entries).size());
-    records_ = RecordNumbers(static_cast<std::int64_t>(dump_.file.account.rotated));
+    const auto first = static_cast<std::int64_t>(dump_.file.account.rotated);
+    records_ = RecordNumbers(first);
+    order_ = EntryOrder(first + static_cast<std::int64_t>(tree_.list(entries).size()));
     for (const PlainValue& value : tree_.list(entries)) {
       ++place_;
       add(value);
@@ -138,15 +142,22 @@ class DumpReader {
     std::int64_t least = kNotFound;
     std::int64_t first_record = 0;
     std::int64_t place = 0;
+    std::int64_t last_ns = 0;
+    bool do_ascend = true;
     for (const PlainValue& value : tree_.list(entries)) {
-      first_ns =
-          std::min(first_ns, time_of(tree_.at(value, keys_.time_created_ns)).value_or(kNotFound));
+      const auto created_ns = time_of(tree_.at(value, keys_.time_created_ns));
+      do_ascend = do_ascend && created_ns.value_or(kNotFound) > last_ns;
+      last_ns = created_ns.value_or(last_ns);
+      first_ns = std::min(first_ns, created_ns.value_or(kNotFound));
       const std::int64_t record = record_of(value).value_or(kNotFound);
       if (record < least) {
         least = record;
         first_record = std::max<std::int64_t>(record - place, 0);  // those before it are damaged
       }
       ++place;
+    }
+    if (!do_ascend) {
+      copies_.find(tree_, tree_.list(entries), keys_);
     }
     begin_ns_ = first_ns == kNotFound ? 0 : first_ns;
     base_s_ = begin_ns_ / kNsPerSecond;
@@ -232,24 +243,15 @@ class DumpReader {
     }
   }
 
-  // A number that is another entry's may be damage of that number, or the entry is not where it was
-  // made. Two such numbers, or one beside times that go back, are no damage of one number: then
-  // nothing tells which call was made after which.
   void tell_lost_order() {
-    if (misplaced_ >= 2 || (misplaced_ == 1 && is_set_back_)) {
+    if (order_.is_lost()) {
+      const std::uint64_t misplaced = order_.misplaced();
       entries_.clear();
       damaged(Harm::kLoss,
-              "the numbers of the entries contradict each other in " + std::to_string(misplaced_) +
-                  (misplaced_ == 1 ? " place, and their times go back" : " places") +
+              "the numbers of the entries contradict each other in " + std::to_string(misplaced) +
+                  (misplaced == 1 ? " place, and their times go back" : " places") +
                   ": in which order this rank made its calls is not known, and they are left out");
     }
-  }
-
-  // A number counts as misplaced if an entry of this dump may have it.
-  void note_misplaced(std::optional<std::int64_t> told) {
-    const auto most = static_cast<std::int64_t>(dump_.file.account.rotated +
-                                                tree_.list(tree_.at(root_, "entries")).size());
-    misplaced_ += told && *told >= 0 && *told <= most ? 1 : 0;
   }
 
   // Why ranks of the group cannot be those that the call names; empty if they can be.
@@ -340,7 +342,7 @@ class DumpReader {
     const std::string first = std::to_string(odd.first);
     switch (odd.kind) {
       case OddRecord::Kind::kRepeated:
-        ++misplaced_;
+        order_.note_misplaced(odd.first);
         damaged(Harm::kLoss,
                 "the entry has the record_id " + first + " of one before it; it is left out");
         doubt_record(static_cast<std::uint64_t>(odd.first));
@@ -377,7 +379,7 @@ class DumpReader {
         numbers_[context].take(told, counts, is_behind_loss, [&] { return next_number(context); });
     entry.collective = number.value;
     if (number.is_damaged || number.is_leap) {
-      note_misplaced(told);
+      order_.note_misplaced(told);
     }
     if (number.is_damaged) {
       damaged(Harm::kDoubt, told && *told >= 0 ? "the collective_seq_id " + std::to_string(*told) +
@@ -392,7 +394,9 @@ class DumpReader {
   [[gnu::noinline, gnu::cold]] std::optional<std::int64_t> next_number(std::uint32_t context) {
     const auto entries = tree_.list(tree_.at(root_, "entries"));
     for (std::size_t i = place_; i < entries.size() && !tree_.is_exhausted(); ++i) {
-      if (groups_.of(entries[i]).context == context) {
+      const auto own = records_.last() + static_cast<std::int64_t>(i + 1 - place_);
+      if (groups_.of(entries[i]).context == context &&
+          copies_.original_of(i + 1, record_of(entries[i]) == own) == 0) {
         return integer_of(tree_.at(entries[i], keys_.collective_seq_id));
       }
     }
@@ -442,9 +446,14 @@ class DumpReader {
   void add(const PlainValue& value) {
     const auto odd = take_record(value);
     const bool is_repeated = odd && odd->kind == OddRecord::Kind::kRepeated;
-    const auto known = is_repeated ? std::nullopt : read_known(value);
-    if (odd && odd->kind == OddRecord::Kind::kMisnumbered) {
-      note_misplaced(record_of(value));
+    const std::uint64_t original = is_repeated ? 0 : copies_.original_of(place_, !odd);
+    const auto known = is_repeated || original > 0 ? std::nullopt : read_known(value);
+    if (odd && original == 0 && odd->kind == OddRecord::Kind::kMisnumbered) {
+      order_.note_misplaced(record_of(value));
+    }
+    if (original > 0) {
+      damaged(Harm::kLoss, "the entry is the same call as entry " + std::to_string(original) +
+                               ", so one of them has the place of another call; it is left out");
     }
     if (odd && (known || odd->kind != OddRecord::Kind::kMisnumbered)) {
       tell_odd(*odd);
@@ -487,18 +496,16 @@ class DumpReader {
     entry.before = std::exchange(last_of_context_[operation.context], entries_.size() - 1);
   }
 
-  // Calls follow each other as their records do, whatever the wall clock does: one that was set
-  // back stands still until it has come to where it was.
   std::int64_t in_order(std::int64_t created_ns) {
-    if (created_ns < last_created_ns_ && !is_set_back_) {
-      is_set_back_ = true;
+    const bool was_set_back = order_.is_set_back();
+    const std::int64_t ordered_ns = order_.in_order(created_ns);
+    if (order_.is_set_back() && !was_set_back) {
       damaged(
           Harm::kNone,
           "the wall clock was set back before this entry: times of it and of entries behind it are "
           "not known");
     }
-    last_created_ns_ = std::max(last_created_ns_, created_ns);
-    return last_created_ns_;
+    return ordered_ns;
   }
 
   // ProcessGroupNCCL lists the calls of a group, which stay scheduled for ever. Behind them is an
@@ -559,8 +566,6 @@ class DumpReader {
   std::map<std::uint32_t, std::int64_t> calls_of_context_;  // collectives, of torchcomms only
   std::int64_t begin_ns_ = 0;
   std::int64_t base_s_ = 0;
-  std::int64_t last_created_ns_ = 0;
-  bool is_set_back_ = false;
   DumpKeys keys_;
   DumpGroups groups_;
   DumpTensorReader tensors_;
@@ -572,9 +577,10 @@ class DumpReader {
   std::uint64_t window_ = 1;
   std::uint64_t ended_groups_ = 0;
   RecordNumbers records_;
-  Harm harm_ = Harm::kNone;      // of the entry that is read
-  std::uint64_t place_ = 0;      // of the entry that is read, from 1
-  std::uint64_t misplaced_ = 0;  // numbers that another entry may have
+  Harm harm_ = Harm::kNone;  // of the entry that is read
+  std::uint64_t place_ = 0;  // of the entry that is read, from 1
+  EntryOrder order_;
+  DumpCopies copies_;
 };
 
 }  // namespace

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""One field of one entry of one rank's dump is replaced by an odd value, or its entries change places, in genuine
-dumps of jobs that had no trouble. Whatever it is, ringside must not crash, must not accuse a rank or an operation that was not
+"""One field of one entry of one rank's dump is replaced by an odd value, or its entries change places or are copied
+over others, in genuine dumps of jobs that had no trouble. Whatever it is, ringside must not crash, must not accuse a rank or an operation that was not
 touched, and must not say "All match" where the verdict needs that field.
 
 usage: check_damaged_dumps.py RINGSIDE [--count N] [--seed S] [--show]"""
@@ -55,10 +55,22 @@ def is_needed(key, before, entry):
     return key not in NEEDLESS and (side not in COMPARED or re.fullmatch(COMPARED[side], call_of(before)) is not None)
 
 
+def misplace(entries, rng):
+    """Puts entries where they were not made. Returns what was done."""
+    place, other = rng.sample(range(len(entries)), 2)
+    before = entries[place]
+    entries[place] = copy.deepcopy(entries[other])
+    keeps = ["record_id"] if rng.random() < 0.6 else []
+    entries[place].update({key: before[key] for key in keeps})
+    return f"entry {place + 1} = entry {other + 1}" + (f" but for {', '.join(keeps)}" if keeps else "")
+
+
 def mutate(dump, rng):
     """Changes the dump. Returns what was done, the touched entry as it was (nothing: the whole dump), and whether
     it says nothing else than before."""
     entries = dump["entries"]
+    if rng.random() < 0.1:
+        return misplace(entries, rng), None, False
     place = rng.randrange(len(entries))
     entry = entries[place]
     before = copy.deepcopy(entry)

@@ -249,6 +249,34 @@ TEST_CASE("an entry that is there twice leaves its operation in doubt") {
   CHECK(dump.file.operations[2].id == 2);
 }
 
+TEST_CASE("an entry with a copy of another one in its place is not recorded") {
+  const auto read_with = [](const std::string& third) {
+    return read(dump_of(entry_of(0, "nccl:all_reduce", 1, 0, kFloats) + ',' +
+                        entry_of(1, "nccl:all_reduce", 2, 0, kFloats) + ',' + third + ',' +
+                        entry_of(3, "nccl:all_reduce", 4, 0, kFloats)));
+  };
+  const std::string second = entry_of(1, "nccl:all_reduce", 2, 0, kFloats);
+  constexpr char kWhy[] = ", so one of them has the place of another call; it is left out";
+  const Dump dump = read_with(second);
+  CHECK(problems_of(dump) ==
+        std::vector<std::string>{"3: the entry is the same call as entry 2" + std::string(kWhy)});
+  REQUIRE(dump.file.operations.size() == 3);
+  CHECK(dump.file.operations[1].id == 1);
+  CHECK(dump.file.operations[2].seq == 4);
+  CHECK(dump.file.doubtful.empty());
+  CHECK(dump.file.bad_lines == 1);
+  // If the copy has the record_id of its place, either may be the copy.
+  std::string renumbered = second;
+  renumbered.replace(renumbered.find(':') + 1, 1, "2");
+  const Dump either = read_with(renumbered);
+  CHECK(problems_of(either) ==
+        std::vector<std::string>{"2: the entry is the same call as entry 3" + std::string(kWhy),
+                                 "3: the entry is the same call as entry 2" + std::string(kWhy)});
+  CHECK(either.file.operations.size() == 2);
+  CHECK(either.file.operations[1].seq == 4);
+  CHECK(either.file.bad_lines == 2);
+}
+
 TEST_CASE("a record_id that is damaged does not make others so") {
   for (const char* const id : {"null", "-1", "7", "9223372036854775807", "\"1\"", "2.0"}) {
     for (int place = 0; place < 3; ++place) {
