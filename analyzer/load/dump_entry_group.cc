@@ -29,6 +29,21 @@ std::optional<std::int64_t> watched_number(const PlainTree& tree, const PlainVal
                                                : integer_of(value);
 }
 
+std::string contradiction_of(const NamedCall& call, const model::Context& context) {
+  if (!context.rank) {
+    return {};
+  }
+  const std::string peer = call.peer ? std::to_string(*call.peer) : "?";
+  const std::string told = "the entry is a " +
+                           std::string(call.name == "Send" ? "send " : "recv ") +
+                           std::to_string(call.own) + (call.name == "Send" ? "->" : "<-") + peer;
+  return call.own != *context.rank
+             ? told + ", and this rank is " + std::to_string(*context.rank) + " of its group"
+         : call.peer.value_or(0) >= *context.nranks
+             ? told + ", and its group has " + std::to_string(*context.nranks) + " ranks"
+             : std::string();
+}
+
 void DumpGroups::read(std::int64_t rank, bool are_described, std::uint32_t replica_ranks) {
   are_described_ = are_described;
   const auto groups = tree_.dict(tree_.at(root_, "pg_config"));

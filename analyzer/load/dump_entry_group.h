@@ -15,6 +15,7 @@
 #include <string_view>
 #include <vector>
 
+#include "analyzer/load/dump_calls.h"
 #include "analyzer/load/plain_tree.h"
 #include "analyzer/model/trace.h"
 
@@ -30,6 +31,9 @@ struct EntryGroup {
   std::optional<std::uint32_t> context;
   std::string trouble;  // what is wrong with it
 };
+
+/// Why ranks of the group cannot be those that the call names; empty if they can be.
+std::string contradiction_of(const NamedCall& call, const model::Context& context);
 
 /// The groups of one dump. All arguments must outlive it.
 class DumpGroups {

@@ -5,22 +5,46 @@
 #define RINGSIDE_ANALYZER_LOAD_DUMP_ORDER_H
 
 #include <algorithm>
+#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <vector>
 
 namespace ringside::load {
 
 /// A number that is another entry's may be damage of that number, or the entry is not where it was
 /// made. Two such numbers, or one beside times that go back, are no damage of one number: then
-/// nothing tells which call was made after which.
+/// nothing tells which call was made after which. The same is so if a call has finished before it
+/// was made, unless the clock was set back.
 class EntryOrder {
  public:
+  EntryOrder() = default;
   /// `most`: no entry of the dump has a greater number.
-  explicit EntryOrder(std::int64_t most = 0) : most_(most) {}
+  EntryOrder(std::int64_t most, std::size_t contexts) : most_(most), last_(contexts) {}
 
   /// Counts a number of an entry that does not fit there, if another entry may have it.
   void note_misplaced(std::optional<std::int64_t> told) {
     misplaced_ += told && *told >= 0 && *told <= most_ ? 1 : 0;
+  }
+
+  /// Takes the numbers of an entry that never get less from one of its group to the next. Returns
+  /// the key of one that does; nullptr if none does.
+  const char* falling(std::uint32_t context, std::optional<std::int64_t> point_to_point,
+                      std::optional<std::int64_t> operation) {
+    auto& last = last_[context];
+    const char* key = nullptr;
+    const auto take = [&](std::optional<std::int64_t> told, const char* of,
+                          std::optional<std::int64_t>& before) {
+      if (told && before && *told < *before) {
+        key = of;
+        note_misplaced(told);
+      }
+      before = told ? told : before;
+    };
+    take(point_to_point, "p2p_seq_id", last[0]);
+    take(operation, "op_id", last[1]);
+    return key;
   }
 
   /// Calls follow each other as their records do, whatever the wall clock does: one that was set
@@ -31,15 +55,27 @@ class EntryOrder {
     return last_created_ns_;
   }
 
+  /// Returns false if the entry's call was seen to finish before it was made. `begin_ns`: of the
+  /// dump; a time before that is damaged.
+  bool take_end(std::int64_t created_ns, std::int64_t completed_ns, std::int64_t begin_ns) {
+    const bool is_early = completed_ns >= begin_ns && completed_ns < created_ns;
+    has_early_end_ = has_early_end_ || is_early;
+    return !is_early;
+  }
+
   std::uint64_t misplaced() const { return misplaced_; }
   bool is_set_back() const { return is_set_back_; }
-  bool is_lost() const { return misplaced_ >= 2 || (misplaced_ == 1 && is_set_back_); }
+  bool is_lost() const {
+    return misplaced_ >= 2 || (is_set_back_ ? misplaced_ == 1 : has_early_end_);
+  }
 
  private:
-  std::int64_t most_;
+  std::int64_t most_ = 0;
   std::uint64_t misplaced_ = 0;
   bool is_set_back_ = false;
+  bool has_early_end_ = false;
   std::int64_t last_created_ns_ = 0;
+  std::vector<std::array<std::optional<std::int64_t>, 2>> last_;  // by context
 };
 
 }  // namespace ringside::load

@@ -75,7 +75,8 @@ class DumpReader {
     entries_.reserve(tree_.list(entries).size());
     const auto first = static_cast<std::int64_t>(dump_.file.account.rotated);
     records_ = RecordNumbers(first);
-    order_ = EntryOrder(first + static_cast<std::int64_t>(tree_.list(entries).size()));
+    order_ =
+        EntryOrder(first + static_cast<std::int64_t>(tree_.list(entries).size()), numbers_.size());
     for (const PlainValue& value : tree_.list(entries)) {
       ++place_;
       add(value);
@@ -246,28 +247,18 @@ class DumpReader {
   void tell_lost_order() {
     if (order_.is_lost()) {
       const std::uint64_t misplaced = order_.misplaced();
+      const std::string why =
+          misplaced == 0
+              ? "a call finished before it was made"
+              : "the numbers of the entries contradict each other in " + std::to_string(misplaced) +
+                    (misplaced > 1          ? " places"
+                     : order_.is_set_back() ? " place, and their times go back"
+                                            : " place, and a call finished before it was made");
       entries_.clear();
-      damaged(Harm::kLoss,
-              "the numbers of the entries contradict each other in " + std::to_string(misplaced) +
-                  (misplaced == 1 ? " place, and their times go back" : " places") +
-                  ": in which order this rank made its calls is not known, and they are left out");
+      damaged(Harm::kLoss, why +
+                               ": in which order this rank made its calls is not known, and they "
+                               "are left out");
     }
-  }
-
-  // Why ranks of the group cannot be those that the call names; empty if they can be.
-  std::string contradiction_of(const NamedCall& call, const model::Context& context) const {
-    if (!context.rank) {
-      return {};
-    }
-    const std::string peer = call.peer ? std::to_string(*call.peer) : "?";
-    const std::string told = "the entry is a " +
-                             std::string(call.name == "Send" ? "send " : "recv ") +
-                             std::to_string(call.own) + (call.name == "Send" ? "->" : "<-") + peer;
-    return call.own != *context.rank
-               ? told + ", and this rank is " + std::to_string(*context.rank) + " of its group"
-           : call.peer.value_or(0) >= *context.nranks
-               ? told + ", and its group has " + std::to_string(*context.nranks) + " ranks"
-               : std::string();
   }
 
   DumpCall& call_of(std::string_view text) {
@@ -473,9 +464,18 @@ class DumpReader {
     operation.enqueue_start_ns = relative(in_order(known->created_ns));
     note_moment(known->created_ns);
     note_moment(time_of(tree_.at(value, keys_.time_discovered_started_ns)).value_or(0));
-    note_moment(time_of(tree_.at(value, keys_.time_discovered_completed_ns)).value_or(0));
+    const auto completed_ns = time_of(tree_.at(value, keys_.time_discovered_completed_ns));
+    note_moment(completed_ns.value_or(0));
+    if (completed_ns && !order_.take_end(known->created_ns, *completed_ns, begin_ns_)) {
+      damaged(Harm::kNone, "the entry's call was seen to finish before it was made");
+    }
     entry.point_to_point = integer_of(tree_.at(value, keys_.p2p_seq_id));
     check(entry.point_to_point.value_or(-1) >= 0, "p2p_seq_id");
+    if (const char* const key = order_.falling(known->context, entry.point_to_point,
+                                               integer_of(tree_.at(value, keys_.op_id)))) {
+      damaged(Harm::kNone, "the " + std::string(key) +
+                               " of the entry is less than that of the one before in its group");
+    }
     if (is_torchcomms_) {
       take_torchcomms(value, entry);
     } else {

@@ -58,42 +58,42 @@ def is_needed(key, before, entry):
 def misplace(entries, rng):
     """Puts entries where they were not made. Returns what was done."""
     place, other = rng.sample(range(len(entries)), 2)
-    before = entries[place]
-    entries[place] = copy.deepcopy(entries[other])
-    keeps = ["record_id"] if rng.random() < 0.6 else []
-    entries[place].update({key: before[key] for key in keeps})
-    return f"entry {place + 1} = entry {other + 1}" + (f" but for {', '.join(keeps)}" if keeps else "")
+    one, another = entries[place], entries[other]
+    entries[place] = copy.deepcopy(another)
+    is_exchange = rng.random() < 0.5
+    keeps = rng.choice([[], ["record_id"], ["record_id", "time_created_ns"]][:3 if is_exchange else 2])
+    entries[place].update({key: one[key] for key in keeps})
+    if is_exchange:
+        entries[other] = {**one, **{key: another[key] for key in keeps}}
+    return (f"entry {place + 1} {'and' if is_exchange else '='} entry {other + 1}"
+            + (f" but for {', '.join(keeps)}" if keeps else ""))
 
 
 def mutate(dump, rng):
     """Changes the dump. Returns what was done, the touched entry as it was (nothing: the whole dump), and whether
     it says nothing else than before."""
     entries = dump["entries"]
-    if rng.random() < 0.1:
+    if rng.random() < 0.2:
         return misplace(entries, rng), None, False
     place = rng.randrange(len(entries))
     entry = entries[place]
     before = copy.deepcopy(entry)
     kind = rng.random()
-    if kind < 0.06:
-        other = rng.choice([i for i in range(len(entries)) if i != place])
-        entries[place], entries[other] = entries[other], entries[place]
-        return f"entries {place + 1} and {other + 1} exchanged", None, False
-    if kind < 0.08:
+    if kind < 0.02:
         entries.reverse()
         return "entries reversed", None, False
-    if kind < 0.14:
+    if kind < 0.08:
         entries.insert(place, copy.deepcopy(entry))
         return f"entry {place + 1} doubled", before, False
-    if kind < 0.17:
+    if kind < 0.11:
         value = rng.choice(ODD)
         entries[place] = value
         return f"entry {place + 1} = {value!r}", before, False
-    if kind < 0.22:
+    if kind < 0.16:
         dump["entries"] = []
         dump["pg_status"] = rng.choice([dump["pg_status"], *ODD])
         return f"no entries, pg_status = {dump['pg_status']!r}", None, False
-    if kind < 0.3:
+    if kind < 0.24:
         name = rng.choice(sorted(dump["pg_config"]))
         key = rng.choice(["ranks", "desc", "name"])
         value = rng.choice([*ODD, "[0, 1", "[0,,1]", "[0, 0, 1, 1]", "[0, x]", "[-1, 0]", "0, 1", "[0-3]"])

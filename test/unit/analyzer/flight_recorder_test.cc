@@ -277,6 +277,39 @@ TEST_CASE("an entry with a copy of another one in its place is not recorded") {
   CHECK(either.file.bad_lines == 2);
 }
 
+TEST_CASE("numbers and times that tell of entries that have changed places") {
+  // Sends of one rank, whose collective_seq_id does not change.
+  const auto send = [](int record, int number, int operation, int created, int completed) {
+    std::string entry =
+        entry_of(record, "nccl:send 1->0", 0, number,
+                 R"("op_id":)" + std::to_string(operation) + R"(,"time_discovered_completed_ns":)" +
+                     std::to_string(1795375163662698670 + completed) + ',' + kFloats);
+    const std::string told = std::to_string(1795375163662698670 + record);
+    return entry.replace(entry.find(told), told.size(),
+                         std::to_string(1795375163662698670 + created));
+  };
+  const auto read_with = [&](const std::string& second) {
+    return read(dump_of(send(0, 1, 1, 0, 10) + ',' + second + ',' + send(2, 3, 3, 20, 30)));
+  };
+  CHECK(read_with(send(1, 2, 2, 10, 15)).problems.bad_lines() == 0);
+  // One of them may be damage of that number or time.
+  for (const std::string& second :
+       {send(1, 4, 2, 10, 15), send(1, 2, 0, 10, 15), send(1, 2, 2, 25, 28)}) {
+    const Dump dump = read_with(second);
+    INFO(second);
+    CHECK(dump.problems.bad_lines() == 1);
+    CHECK(dump.file.bad_lines == 0);
+    CHECK(dump.file.operations.size() == 3);
+  }
+  for (const std::string& second :
+       {send(1, 4, 4, 10, 15), send(1, 4, 2, 25, 28), send(1, 2, 2, 10, 9)}) {
+    const Dump dump = read_with(second);
+    INFO(second);
+    CHECK(dump.file.bad_lines == 1);
+    CHECK(dump.file.operations.empty());
+  }
+}
+
 TEST_CASE("a record_id that is damaged does not make others so") {
   for (const char* const id : {"null", "-1", "7", "9223372036854775807", "\"1\"", "2.0"}) {
     for (int place = 0; place < 3; ++place) {
