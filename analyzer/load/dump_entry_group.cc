@@ -64,6 +64,9 @@ void DumpGroups::read(std::int64_t rank, bool are_described, std::uint32_t repli
       make_global(rank, replica_ranks, ranks, listed);
     }
     const auto own = std::find(ranks.begin(), ranks.end(), rank);
+    // With torchft, groups list other numbers than those of the job.
+    without_rank_ +=
+        !ranks.empty() && own == ranks.end() && are_described && replica_ranks == 0 ? 1 : 0;
     if ((told && own == ranks.end()) ||
         !contexts_.try_emplace(name, static_cast<std::uint32_t>(contexts_.size() + 1)).second) {
       continue;

@@ -48,6 +48,9 @@ class DumpGroups {
 
   const EntryGroup& of(const PlainValue& entry);
 
+  /// Groups in which this rank is not. A process lists its own groups only.
+  std::uint64_t without_rank() const { return without_rank_; }
+
   /// Says of which groups the watchdog has seen a call behind the last entry, if there is any. To
   /// be asked when all entries have been asked for their group.
   std::vector<std::string> lost_ends(std::span<const PlainValue> entries);
@@ -63,6 +66,7 @@ class DumpGroups {
   const PlainValue& root_;
   model::TraceFile& file_;
   bool are_described_ = true;
+  std::uint64_t without_rank_ = 0;
   PlainKey process_group_{"process_group"};
   PlainKey pg_id_{"pg_id"};
   std::map<std::string, std::uint32_t, std::less<>> contexts_;  // by the group's name

@@ -18,11 +18,11 @@
 #include "analyzer/load/dump_copies.h"
 #include "analyzer/load/dump_entry.h"
 #include "analyzer/load/dump_entry_group.h"
+#include "analyzer/load/dump_form.h"
 #include "analyzer/load/dump_numbers.h"
 #include "analyzer/load/dump_order.h"
 #include "analyzer/load/dump_stacks.h"
 #include "analyzer/load/dump_tensors.h"
-#include "analyzer/load/parse_number.h"
 
 namespace ringside::load {
 namespace {
@@ -63,11 +63,12 @@ class DumpReader {
     if (entries.kind != PlainValue::Kind::kList) {
       return "no Flight Recorder dump: it has no list of entries";
     }
-    if (std::string trouble = check_version(); !trouble.empty()) {
+    if (std::string trouble = read_version(tree_.text(tree_.at(root_, "version")), minor_);
+        !trouble.empty()) {
       return trouble;
     }
     find_begin(entries);
-    is_torchcomms_ = is_of_torchcomms(entries);
+    is_torchcomms_ = is_of_torchcomms(tree_, tree_.list(entries), keys_);
     fill_process();
     groups_.read(rank_, !is_torchcomms_, replica_ranks_);
     last_of_context_.assign(dump_.file.contexts.size() + 1, kNoEntry);
@@ -83,6 +84,7 @@ class DumpReader {
     }
     tell_lost_entries();
     tell_lost_order();
+    tell_other_rank();
     for (std::string& lost : groups_.lost_ends(tree_.list(entries))) {
       damaged(Harm::kLoss, std::move(lost));
     }
@@ -119,22 +121,6 @@ class DumpReader {
                                    first + entry.inputs + entry.outputs);
   }
 
-  std::string check_version() {
-    const std::string_view text = tree_.text(tree_.at(root_, "version"));
-    const std::size_t dot = text.find('.');
-    const auto major = parse_number<std::uint32_t>(text.substr(0, dot));
-    const auto minor = dot < text.size() ? parse_number<std::uint32_t>(text.substr(dot + 1))
-                                         : std::optional<std::uint32_t>();
-    if (!major || !minor) {
-      return "no Flight Recorder dump: its version is not told";
-    }
-    minor_ = *minor;
-    return *major == 2
-               ? ""
-               : "version " + std::string(text) +
-                     " of the Flight Recorder's dumps; versions 2.0 and newer of 2 are read";
-  }
-
   // The buffer of the recorder is a ring: where its first entry is not number 0, the ones before
   // are lost.
   void find_begin(const PlainValue& entries) {
@@ -163,23 +149,6 @@ class DumpReader {
     begin_ns_ = first_ns == kNotFound ? 0 : first_ns;
     base_s_ = begin_ns_ / kNsPerSecond;
     dump_.file.account.rotated = static_cast<std::uint64_t>(first_record);
-  }
-
-  // torchcomms counts all calls of a process together, from 0 as its records, and describes a group
-  // by its backend. PyTorch counts from 1, each group for itself. Some entries may be damaged.
-  bool is_of_torchcomms(const PlainValue& entries) const {
-    const auto all = tree_.list(entries);
-    const auto count = std::count_if(all.begin(), all.end(), [&](const PlainValue& value) {
-      const auto record = integer_of(tree_.at(value, keys_.record_id));
-      if (!record || record != integer_of(tree_.at(value, keys_.collective_seq_id)) ||
-          integer_of(tree_.at(value, keys_.p2p_seq_id)) != 0) {
-        return false;
-      }
-      const auto names = tree_.list(tree_.at(value, keys_.process_group));
-      const std::string_view call = tree_.text(tree_.at(value, keys_.profiling_name));
-      return names.size() == 2 && call.substr(0, call.find(':')) == tree_.text(names[1]);
-    });
-    return 2 * static_cast<std::size_t>(count) > all.size();
   }
 
   // Numbers are made those of the group, if its calls are all there. A call that is retired has
@@ -258,6 +227,20 @@ class DumpReader {
       damaged(Harm::kLoss, why +
                                ": in which order this rank made its calls is not known, and they "
                                "are left out");
+    }
+  }
+
+  // One of these may be damaged.
+  void tell_other_rank() {
+    const std::uint64_t groups = groups_.without_rank();
+    const std::uint64_t calls = own_calls_ == 0 ? calls_of_others_ : 0;
+    if (groups >= 2 || calls >= 2) {
+      entries_.clear();
+      dump_.problems = model::Problems(SIZE_MAX);  // what was told comes from that
+      damaged(Harm::kLoss, (groups >= 2 ? std::to_string(groups) + " groups"
+                                        : std::to_string(calls) + " sends and receives") +
+                               " are not of the rank that the file's name has: it may be a dump of "
+                               "another rank, and nothing of it is taken");
     }
   }
 
@@ -419,7 +402,10 @@ class DumpReader {
                !is_end_of_group(call->name) && !is_torchcomms_) {
       trouble = "the entry is_p2p, and its profiling_name is no send or receive";
     } else if (call->has_ranks) {
-      trouble = contradiction_of(*call, dump_.file.contexts[*group.context]);
+      const model::Context& context = dump_.file.contexts[*group.context];
+      trouble = contradiction_of(*call, context);
+      own_calls_ += context.rank == call->own ? 1 : 0;
+      calls_of_others_ += context.rank.value_or(call->own) != call->own ? 1 : 0;
     }
     if (!trouble.empty()) {
       damaged(Harm::kLoss, trouble + "; it is left out");
@@ -520,9 +506,9 @@ class DumpReader {
       first = entries_[first].before;
     }
     if (first == last) {
-      // If the ring has lost the calls of the group, only its number tells it: no collective has
-      // it.
-      const bool may_be_cut_off = last == kNoEntry && dump_.file.account.rotated > 0;
+      // If the calls of the group are lost, only its number tells it: no collective has it.
+      const bool may_be_cut_off =
+          last == kNoEntry && (dump_.file.account.rotated > 0 || dump_.file.bad_lines > 0);
       const bool repeats = last != kNoEntry && entries_[last].collective == end.collective;
       if (repeats && !entries_[last].operation.group && entries_[last].operation.in_flight) {
         damaged(Harm::kNone,
@@ -577,8 +563,10 @@ class DumpReader {
   std::uint64_t window_ = 1;
   std::uint64_t ended_groups_ = 0;
   RecordNumbers records_;
-  Harm harm_ = Harm::kNone;  // of the entry that is read
-  std::uint64_t place_ = 0;  // of the entry that is read, from 1
+  Harm harm_ = Harm::kNone;            // of the entry that is read
+  std::uint64_t place_ = 0;            // of the entry that is read, from 1
+  std::uint64_t own_calls_ = 0;        // sends and receives that name this rank as theirs
+  std::uint64_t calls_of_others_ = 0;  // or another one
   EntryOrder order_;
   DumpCopies copies_;
 };

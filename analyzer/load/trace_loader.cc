@@ -11,6 +11,7 @@
 #include "analyzer/load/descriptor.h"
 #include "analyzer/load/dump_groups.h"
 #include "analyzer/load/dump_processes.h"
+#include "analyzer/load/dump_twins.h"
 #include "analyzer/load/durations.h"
 #include "analyzer/load/flight_recorder.h"
 #include "analyzer/load/other_processes.h"
@@ -185,6 +186,7 @@ model::Traces load_traces(const std::vector<std::string>& paths, model::Problems
     entry.reader->finish(entry.index, traces, problems);
   }
   join_segments(traces);
+  leave_out_dump_twins(traces, problems);
   mend_dump_groups(traces, problems);
   separate_dump_processes(traces);
   find_callers(traces);

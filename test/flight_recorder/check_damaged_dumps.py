@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """One field of one entry of one rank's dump is replaced by an odd value, or its entries change places or are copied
-over others, in genuine dumps of jobs that had no trouble. Whatever it is, ringside must not crash, must not accuse a rank or an operation that was not
+over others, or a dump has another rank's name or a second one that contradicts it, in genuine dumps of jobs that had no
+trouble. Whatever it is, ringside must not crash, must not accuse a rank or an operation that was not
 touched, and must not say "All match" where the verdict needs that field.
 
 usage: check_damaged_dumps.py RINGSIDE [--count N] [--seed S] [--show]"""
@@ -123,6 +124,29 @@ def mutate(dump, rng):
             is_alone or not is_needed(key, before, entry) or entry[key] == before[key])
 
 
+def damage(work, rng):
+    """Changes a dump of the job. Returns its rank and what mutate() returns."""
+    path = rng.choice(sorted(work.glob("fr_*")))
+    rank = int(path.name.rsplit("_", 1)[1])
+    if rng.random() < 0.06:
+        other = rng.choice([one for one in sorted(work.glob("fr_*")) if one != path])
+        path.write_bytes(other.read_bytes())
+        return rank, f"{path.name} = {other.name}", None, False
+    dump = pickle.loads(path.read_bytes())
+    if rng.random() < 0.06:
+        path = work / f"fr_again_{rank}"
+        calls = [(i, call_of(entry)) for i, entry in enumerate(dump["entries"]) if call_of(entry) != "coalesced"]
+        first, second = rng.choice([(i, j) for i, one in calls for j, two in calls if one != two])
+        dump["entries"][first]["profiling_name"] = dump["entries"][second]["profiling_name"]
+        did = f"{path.name} has the call of entry {second + 1} in entry {first + 1}", None, False
+    else:
+        what, *rest = mutate(dump, rng)
+        did = f"{path.name}: {what}", *rest
+        path.unlink()
+    path.write_bytes(pickle.dumps(dump, 2))
+    return rank, *did
+
+
 def complaints(run, rank, before, is_same, what):
     """What is wrong with an answer."""
     found = []
@@ -168,12 +192,7 @@ def main():
             work = pathlib.Path(made) / "job"
             shutil.rmtree(work, ignore_errors=True)
             shutil.copytree(source, work)
-            path = rng.choice(sorted(work.glob("fr_*")))
-            rank = int(path.name.rsplit("_", 1)[1])
-            dump = pickle.loads(path.read_bytes())
-            did, before, is_same = mutate(dump, rng)
-            path.unlink()
-            path.write_bytes(pickle.dumps(dump, 2))
+            rank, did, before, is_same = damage(work, rng)
             found = []
             for command in ("match", "hang"):
                 run = subprocess.run([args.ringside, command, "--format", "json", str(work)], capture_output=True,
@@ -181,7 +200,7 @@ def main():
                 found += complaints(run, rank, before, is_same or (command == "hang" and before is not None), command)
                 statuses[command, run.returncode] = statuses.get((command, run.returncode), 0) + 1
             if args.show or found:
-                print(f"{number}: {source.name}/{path.name}: {did}")
+                print(f"{number}: {source.name}: {did}")
             for one in found:
                 print(f"    {one}")
             wrong += bool(found)

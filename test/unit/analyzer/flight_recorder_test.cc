@@ -178,6 +178,18 @@ TEST_CASE("ranks that the group of a send or receive contradicts") {
         "the entry is a recv 2<-?, and this rank is 1 of its group; it is left out");
 }
 
+TEST_CASE("a dump that is another rank's than its name says") {
+  const auto read_with = [](const std::string& first, const std::string& second) {
+    return read(dump_of(entry_of(0, "nccl:" + first, 0, 1, kFloats) + ',' +
+                        entry_of(1, "nccl:" + second, 0, 2, kFloats) + ',' +
+                        entry_of(2, "nccl:all_reduce", 1, 2, kFloats)));
+  };
+  CHECK(read_with("send 2->0", "recv 2<-0").file.operations.empty());
+  CHECK(read_with("send 2->0", "recv 2<-0").problems.bad_lines() == 1);
+  CHECK(read_with("send 2->0", "all_gather").file.operations.size() == 2);
+  CHECK(read_with("send 2->0", "recv 1<-0").file.operations.size() == 2);
+}
+
 TEST_CASE("a profiling_name that is none") {
   for (const char* const call : {"",
                                  " ",
