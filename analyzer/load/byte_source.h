@@ -27,6 +27,7 @@ class ByteSource {
   std::size_t read(char* text, std::size_t size);
 
   const std::optional<std::string>& error() const { return error_; }
+  bool is_compressed() const { return inflater_ != nullptr; }
 
  private:
   struct Inflater;

@@ -209,22 +209,23 @@ void KinetoFile::take_distributed(const object& info) {
   }
 }
 
-std::optional<std::int64_t> KinetoFile::since_base_ns(const object& event) {
+std::optional<std::int64_t> KinetoFile::time_ns(const simdjson::dom::element& value) {
   double time_us = 0;
-  if (event["ts"].get_double().get(time_us) != simdjson::SUCCESS ||
+  if (value.get_double().get(time_us) != simdjson::SUCCESS ||
       !(time_us >= 0 && time_us < kMostTime_us)) {
     return std::nullopt;
   }
   return std::llround(time_us * 1e3);
 }
 
+std::optional<std::int64_t> KinetoFile::since_base_ns(const object& event) {
+  simdjson::dom::element start;
+  return event["ts"].get(start) == simdjson::SUCCESS ? time_ns(start) : std::nullopt;
+}
+
 std::optional<std::int64_t> KinetoFile::duration_ns(const object& event) {
-  double duration_us = 0;
-  if (event["dur"].get_double().get(duration_us) != simdjson::SUCCESS ||
-      !(duration_us >= 0 && duration_us < kMostTime_us)) {
-    return std::nullopt;
-  }
-  return std::llround(duration_us * 1e3);
+  simdjson::dom::element duration;
+  return event["dur"].get(duration) == simdjson::SUCCESS ? time_ns(duration) : std::nullopt;
 }
 
 std::optional<std::string> KinetoFile::read_kernels(const std::string& path,

@@ -61,6 +61,8 @@ class KinetoFile {
   /// Elements of the array that are no event: damaged, or longer than an event may be.
   std::uint64_t damaged() const { return damaged_; }
 
+  /// A time or duration of an event in nanoseconds; nothing if it is none.
+  static std::optional<std::int64_t> time_ns(const simdjson::dom::element& value);
   /// When an event is, in nanoseconds since base_ns(); nothing if it has no time.
   static std::optional<std::int64_t> since_base_ns(const simdjson::dom::object& event);
   /// How long a complete event ("X") lasts; nothing if it does not tell that as a time.

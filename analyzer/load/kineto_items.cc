@@ -6,6 +6,12 @@
 #include <cstring>
 #include <simdjson.h>
 
+#if defined(__SSE2__)
+#include <emmintrin.h>
+#else
+#include "analyzer/load/byte_words.h"
+#endif
+
 namespace ringside::load {
 namespace {
 
@@ -25,19 +31,147 @@ Role role_of(char byte) {
   return kRoles[static_cast<unsigned char>(byte)];
 }
 
-// Where the first quote is of 8 bytes; 8 if there is none.
-std::size_t first_quote(const char* bytes) {
-  constexpr std::uint64_t kLow = 0x0101010101010101;
-  std::uint64_t word = 0;
-  std::memcpy(&word, bytes, sizeof(word));  // the machine's first byte is the lowest
-  word ^= kLow * '"';
-  const std::uint64_t found = (word - kLow) & ~word & (kLow << 7);
-  return static_cast<std::size_t>(std::countr_zero(found)) / 8;
-}
-
 bool is_space(char byte) {
   return byte == ' ' || byte == '\n' || byte == '\t' || byte == '\r';
 }
+
+// Which of 64 bytes are backslashes, quotes, begin an object or array, and end one: a bit for each.
+struct Marks {
+#if defined(__SSE2__)
+  explicit Marks(const char* bytes) {
+    for (std::size_t i = 0; i < kBlock_bytes; i += sizeof(__m128i)) {
+      const __m128i word = _mm_loadu_si128(reinterpret_cast<const __m128i*>(bytes + i));
+      const auto equal = [i](__m128i some, char wanted) {
+        const int bits = _mm_movemask_epi8(_mm_cmpeq_epi8(some, _mm_set1_epi8(wanted)));
+        return static_cast<std::uint64_t>(bits) << i;
+      };
+      add(word, _mm_or_si128(word, _mm_set1_epi8(0x20)), equal);
+    }
+  }
+#else
+  explicit Marks(const char* bytes) {
+    for (std::size_t i = 0; i < kBlock_bytes; i += sizeof(std::uint64_t)) {
+      const std::uint64_t word = load_word(bytes + i);
+      const auto equal = [i](std::uint64_t some, char wanted) {
+        // Brings the top bits of eight bytes side by side.
+        const std::uint64_t tops = equal_bytes(some, static_cast<unsigned char>(wanted));
+        return ((tops >> 7) * 0x0102040810204080U >> 56) << i;
+      };
+      add(word, word | kOnes * 0x20, equal);
+    }
+  }
+#endif
+
+  // `lower` has "{" in place of "[", and "}" in place of "]".
+  template <typename Word, typename Equal>
+  void add(const Word& word, const Word& lower, const Equal& equal) {
+    backslashes |= equal(word, '\\');
+    quotes |= equal(word, '"');
+    opens |= equal(lower, '{');
+    closes |= equal(lower, '}');
+  }
+
+  static constexpr std::size_t kBlock_bytes = 64;
+  std::uint64_t backslashes = 0;
+  std::uint64_t quotes = 0;
+  std::uint64_t opens = 0;
+  std::uint64_t closes = 0;
+};
+
+// Finds where a value ends, of whose text one piece after the other is passed.
+class ValueScan {
+ public:
+  bool is_over() const { return is_over_; }
+
+  // Returns the end of what is passed: of the value, if it is over, or else of the piece.
+  const char* pass(const char* at, const char* end) {
+    while (at < end && !is_over_) {
+      if (depth_ == 0 || end - at < std::ptrdiff_t{Marks::kBlock_bytes}) {
+        at = pass_byte(at);
+        continue;
+      }
+      const Marks marks(at);
+      if (marks.backslashes == 0 && !is_escaped_) {
+        at = pass_block(at, marks);
+        continue;
+      }
+      for (const char* const stop = at + Marks::kBlock_bytes; at < stop && !is_over_;) {
+        at = pass_byte(at);
+      }
+    }
+    return at;
+  }
+
+ private:
+  const char* pass_byte(const char* at) {
+    if (is_escaped_) {
+      is_escaped_ = false;
+      return at + 1;
+    }
+    if (is_in_text_) {
+      is_escaped_ = *at == '\\';
+      is_in_text_ = *at != '"';
+      is_over_ = !is_in_text_ && depth_ == 0;
+      return at + 1;
+    }
+    switch (role_of(*at)) {
+      case Role::kNone:
+        break;
+      case Role::kQuote:
+        is_in_text_ = true;
+        break;
+      case Role::kOpen:
+        ++depth_;
+        break;
+      case Role::kClose:
+        if (depth_ == 0) {  // of what is around a number or a word
+          is_over_ = true;
+          return at;
+        }
+        is_over_ = --depth_ == 0;
+        break;
+      case Role::kEnd:
+        if (depth_ == 0) {
+          is_over_ = true;
+          return at;
+        }
+        break;
+    }
+    return at + 1;
+  }
+
+  // There is no backslash, and the value does not end before its last bracket does.
+  const char* pass_block(const char* at, const Marks& marks) {
+    // A bit of this says whether the byte is in a text: the number of quotes up to it is odd.
+    std::uint64_t in_text = marks.quotes;
+    in_text ^= in_text << 1;
+    in_text ^= in_text << 2;
+    in_text ^= in_text << 4;
+    in_text ^= in_text << 8;
+    in_text ^= in_text << 16;
+    in_text ^= in_text << 32;
+    in_text ^= is_in_text_ ? ~std::uint64_t{0} : 0;
+    const std::uint64_t opens = marks.opens & ~in_text;
+    const std::uint64_t closes = marks.closes & ~in_text;
+    is_in_text_ = in_text >> 63 != 0;
+    for (std::uint64_t left = opens | closes; left != 0; left &= left - 1) {
+      const int bit = std::countr_zero(left);
+      if ((opens >> bit & 1) != 0) {
+        ++depth_;
+      } else if (--depth_ == 0) {
+        is_in_text_ = false;
+        is_over_ = true;
+        return at + bit + 1;
+      }
+    }
+    return at + Marks::kBlock_bytes;
+  }
+
+  std::size_t depth_ = 0;  // of objects and arrays
+  bool is_in_text_ = false;
+  bool is_escaped_ = false;  // the next byte: a backslash was before it
+  bool is_over_ = false;
+};
 
 }  // namespace
 
@@ -51,9 +185,10 @@ std::optional<std::string> KinetoItems::open(const std::string& path) {
 
 bool KinetoItems::fail(const char* why) {
   if (!error_) {
-    error_ = source_.error()
-                 ? *source_.error()
-                 : std::string(why) + " at byte " + std::to_string(given_bytes_ + begin_);
+    error_ = source_.error();
+    if (!error_) {
+      error_ = std::string(why) + " at byte " + std::to_string(given_bytes_ + begin_);
+    }
   }
   is_over_ = true;
   return false;
@@ -97,115 +232,25 @@ bool KinetoItems::take(char wanted) {
   return is_there;
 }
 
-// `at`, from begin_, is behind a quote; then it is behind the one that ends the text.
-bool KinetoItems::scan_text(std::size_t& at) {
-  constexpr std::size_t kShort_bytes = 64;
-  constexpr char kTooLong[] = "a text longer than any of PyTorch's profiler";
-  const std::size_t begin = at;
-  // Nearly all are short, and have no backslash before the quote.
-  for (std::size_t ahead = at; ahead < begin + kShort_bytes && begin_ + ahead + 8 <= end_;) {
-    const std::size_t quote = first_quote(buffer_.data() + begin_ + ahead);
-    ahead += quote;
-    if (quote < 8) {
-      if (buffer_[begin_ + ahead - 1] != '\\' && ahead - begin < most_item_bytes_) {
-        at = ahead + 1;
-        return true;
-      }
-      break;
-    }
-  }
-  while (true) {
-    const char* const from = buffer_.data() + begin_ + at;
-    const auto* const quote = static_cast<const char*>(std::memchr(from, '"', end_ - begin_ - at));
-    if (quote == nullptr) {
-      // Whether a backslash is one of a pair is seen from the text's beginning only, so all of it
-      // is kept.
-      if (end_ - begin_ - begin > most_item_bytes_) {
-        return fail(kTooLong);
-      }
-      if (!fill()) {
-        return false;
-      }
-      continue;
-    }
-    std::size_t backslashes = 0;
-    while (quote - backslashes > from && *(quote - backslashes - 1) == '\\') {
-      ++backslashes;
-    }
-    at = static_cast<std::size_t>(quote - (buffer_.data() + begin_)) + 1;
-    if (at - begin > most_item_bytes_) {
-      return fail(kTooLong);
-    }
-    if (backslashes % 2 == 0) {
-      return true;
-    }
-  }
-}
-
 // Finds where the value ends that begins at begin_. False if the text ends before that.
 bool KinetoItems::scan(std::size_t& length, bool& is_too_long) {
-  std::size_t depth = 0;
+  ValueScan scan;
   std::size_t at = 0;
   is_too_long = false;
-  const auto is_passed = [&](char byte) {
-    const Role role = role_of(byte);
-    return role == Role::kNone || (role == Role::kEnd && depth > 0);
-  };
-  const auto drop = [&] {
-    is_too_long = true;
-    begin_ += at;
-    at = 0;
-  };
   while (true) {
-    if (at > most_item_bytes_) {
-      drop();
+    const char* const begin = buffer_.data() + begin_;
+    at = static_cast<std::size_t>(scan.pass(begin + at, buffer_.data() + end_) - begin);
+    is_too_long = is_too_long || at > most_item_bytes_;
+    if (scan.is_over()) {
+      length = at;
+      return at > 0 || is_too_long;
     }
-    if (begin_ + at == end_) {
-      if (!fill()) {
-        return false;
-      }
-      continue;
+    if (is_too_long) {
+      begin_ += at;
+      at = 0;
     }
-    switch (role_of(buffer_[begin_ + at])) {
-      case Role::kNone:
-        do {
-          ++at;
-        } while (begin_ + at < end_ && is_passed(buffer_[begin_ + at]));
-        break;
-      case Role::kQuote:
-        ++at;
-        if (!scan_text(at)) {
-          return false;
-        }
-        if (depth == 0) {
-          length = at;
-          return true;
-        }
-        break;
-      case Role::kOpen:
-        ++depth;
-        ++at;
-        break;
-      case Role::kClose:
-        if (depth == 0) {  // of what is around a number or a word
-          length = at;
-          return at > 0 || is_too_long;
-        }
-        ++at;
-        if (--depth == 0) {
-          length = at;
-          return true;
-        }
-        break;
-      case Role::kEnd:
-        if (depth == 0) {
-          length = at;
-          return at > 0 || is_too_long;
-        }
-        do {
-          ++at;
-        } while (begin_ + at < end_ && is_passed(buffer_[begin_ + at]));
-        break;
+    if (!fill()) {
+      return false;
     }
   }
 }

@@ -13,7 +13,7 @@
 #include <string_view>
 #include <vector>
 
-#include "analyzer/load/byte_source.h"
+#include "analyzer/load/ahead_source.h"
 
 namespace ringside::load {
 
@@ -54,7 +54,6 @@ class KinetoItems {
   std::optional<char> peek();  // the next byte that is no white space
   bool take(char wanted);
   bool scan(std::size_t& length, bool& is_too_long);
-  bool scan_text(std::size_t& at);
   bool fail(const char* why);
   bool next_event(KinetoItem& item);
   bool next_member(KinetoItem& item);
@@ -62,7 +61,7 @@ class KinetoItems {
   std::size_t chunk_bytes_;
   std::size_t most_item_bytes_;
   const char* array_;
-  ByteSource source_;
+  AheadSource source_;
   std::vector<char> buffer_;
   std::size_t begin_ = 0;  // what is not taken yet is [begin_, end_)
   std::size_t end_ = 0;

@@ -2,6 +2,7 @@
 #include "analyzer/load/kineto_trace.h"
 
 #include <algorithm>
+#include <array>
 #include <simdjson.h>
 #include <string_view>
 #include <unordered_map>
@@ -25,10 +26,23 @@ struct Times {
   std::int64_t end_ns = 0;
 };
 
+// The members of an event, and of the arguments of calls, in the order of their keys.
+constexpr std::array<std::string_view, 7> kEventKeys = {"ph", "cat", "name", "tid",
+                                                        "ts", "dur", "args"};
+enum EventMember : std::size_t { kPhase, kCategory, kName, kThread, kStart, kDuration, kArguments };
+using Event = Members<kEventKeys>;
+
+constexpr std::array<std::string_view, 3> kCallKeys = {"External id", "correlation",
+                                                       "Record function id"};
+enum CallMember : std::size_t { kExternalId, kCorrelation, kRecordFunctionId };
+
 // Since the file's base, which may not be known yet.
-std::optional<Times> times_of(const object& event) {
-  const auto start_ns = KinetoFile::since_base_ns(event);
-  const auto duration_ns = KinetoFile::duration_ns(event);
+std::optional<Times> times_of(const Event& event) {
+  if (!event.at(kStart) || !event.at(kDuration)) {
+    return std::nullopt;
+  }
+  const auto start_ns = KinetoFile::time_ns(*event.at(kStart));
+  const auto duration_ns = KinetoFile::time_ns(*event.at(kDuration));
   Times times;
   if (!start_ns || !duration_ns || __builtin_add_overflow(*start_ns, *duration_ns, &times.end_ns)) {
     return std::nullopt;
@@ -57,14 +71,17 @@ class Columns {
  public:
   explicit Columns(model::KinetoTrace& trace) : trace_(trace) {}
 
-  void add(const object& event) {
+  void add(const object& members) {
     ++trace_.events;
-    if (text_at(event, "ph") != "X") {
+    const Event event(members);
+    if (event.text(kPhase) != "X") {
       return;
     }
-    const std::string_view category = text_at(event, "cat");
+    const std::string_view category = event.text(kCategory);
     object arguments;
-    const bool has_arguments = event["args"].get_object().get(arguments) == simdjson::SUCCESS;
+    const bool has_arguments =
+        event.at(kArguments) &&
+        event.at(kArguments)->get_object().get(arguments) == simdjson::SUCCESS;
     if (category == "cpu_op") {
       add_operator(event, has_arguments ? &arguments : nullptr);
     } else if (category == "user_annotation") {
@@ -97,15 +114,16 @@ class Columns {
   }
 
  private:
-  model::NameId name_of(const object& event, std::string_view key = "name") {
-    return trace_.names.id(text_at(event, key));
+  model::NameId name_of(const Event& event) { return trace_.names.id(event.text(kName)); }
+  model::NameId name_of(const object& arguments, std::string_view key) {
+    return trace_.names.id(text_at(arguments, key));
   }
 
   // An event without a thread may be any thread's.
-  const model::KinetoCall* add_call(const object& event, const object* arguments,
+  const model::KinetoCall* add_call(const Event& event, const object* arguments,
                                     std::vector<model::KinetoCall>& calls) {
     const auto times = times_of(event);
-    const auto thread = integer_at(event, "tid");
+    const auto thread = event.integer(kThread);
     if (!times || !thread) {
       ++trace_.damaged;
       return nullptr;
@@ -116,16 +134,17 @@ class Columns {
     call.thread = *thread;
     call.name = name_of(event);
     if (arguments != nullptr) {
-      call.external_id = integer_at(*arguments, "External id").value_or(model::kNoId);
-      call.correlation = integer_at(*arguments, "correlation").value_or(model::kNoId);
-      call.record_function_id = integer_at(*arguments, "Record function id").value_or(model::kNoId);
+      const Members<kCallKeys> ids(*arguments);
+      call.external_id = ids.integer(kExternalId).value_or(model::kNoId);
+      call.correlation = ids.integer(kCorrelation).value_or(model::kNoId);
+      call.record_function_id = ids.integer(kRecordFunctionId).value_or(model::kNoId);
     }
     return &call;
   }
 
-  void add_operator(const object& event, const object* arguments) {
+  void add_operator(const Event& event, const object* arguments) {
     const model::KinetoCall* const call = add_call(event, arguments, trace_.operators);
-    if (call == nullptr || arguments == nullptr || text_at(event, "name") != "record_param_comms") {
+    if (call == nullptr || arguments == nullptr || event.text(kName) != "record_param_comms") {
       return;
     }
     model::KinetoComm& comm = trace_.comms.emplace_back();
@@ -144,7 +163,7 @@ class Columns {
     comm.destination = integer_at(*arguments, "Dst Rank");
   }
 
-  void add_activity(const object& event, const object& arguments, model::GpuWork kind) {
+  void add_activity(const Event& event, const object& arguments, model::GpuWork kind) {
     const auto times = times_of(event);
     const auto stream = integer_at(arguments, "stream");
     if (!times || !stream) {
@@ -165,8 +184,8 @@ class Columns {
     }
   }
 
-  void add_sync(const object& event, const object& arguments) {
-    const auto kind = sync_kind_of(text_at(event, "name"));
+  void add_sync(const Event& event, const object& arguments) {
+    const auto kind = sync_kind_of(event.text(kName));
     const auto correlation = integer_at(arguments, "correlation");
     if (!kind || !correlation) {
       ++trace_.damaged;

@@ -121,7 +121,9 @@ class Finder {
       streams_[{activity.device, activity.stream}].add(launch_ns, activity.end_ns, i);
       if (is_launched) {
         launches_[trace.runtime[call->second].thread].emplace_back(launch_ns, i);
-        launched_.try_emplace(call->second, i);
+        if (activity.kind == model::GpuWork::kCopy) {
+          copies_.try_emplace(call->second, i);
+        }
       }
     }
     for (auto& [key, stream] : streams_) {
@@ -132,9 +134,6 @@ class Finder {
     }
     for (std::size_t i = 0; i < trace.operators.size(); ++i) {
       operators_[trace.operators[i].thread].push_back(i);
-      if (trace.operators[i].external_id != model::kNoId) {
-        by_external_id_.try_emplace(trace.operators[i].external_id, i);
-      }
     }
   }
 
@@ -144,14 +143,14 @@ class Finder {
       const std::string_view name = trace_.names.text(call.name);
       if (const auto kind = waiting_kind(name)) {
         add_synchronisation(i, *kind);
-      } else if (const auto copy = launched_.find(i);
-                 copy != launched_.end() &&
-                 trace_.activities[copy->second].kind == model::GpuWork::kCopy &&
+      } else if (const auto copy = copies_.find(i);
+                 copy != copies_.end() &&
                  is_blocking_copy(trace_.names.text(trace_.activities[copy->second].name), name)) {
         ++found_.calls;
         add(i, {copy->second}, WaitProof::kCopy);
       }
     }
+    add_launchers();
     found_.has_syncs = !trace_.syncs.empty();
     return std::move(found_);
   }
@@ -248,18 +247,38 @@ class Finder {
 
   // In older traces the External id of a kernel is its correlation, and may be another operator's
   // by chance: an operator launches while it runs, on its thread.
-  std::optional<std::size_t> launcher_of(const GpuActivity& activity) const {
-    const auto found = by_external_id_.find(activity.external_id);
+  bool has_launched(const KinetoCall& operation, const GpuActivity& activity) const {
     const auto call = calls_.find(activity.correlation);
-    if (found == by_external_id_.end() || call == calls_.end()) {
-      return std::nullopt;
+    if (call == calls_.end()) {
+      return false;
     }
-    const KinetoCall& operation = trace_.operators[found->second];
     const KinetoCall& launch = trace_.runtime[call->second];
     return operation.thread == launch.thread && operation.start_ns <= launch.start_ns &&
-                   launch.start_ns <= operation.end_ns
-               ? std::optional(found->second)
-               : std::nullopt;
+           launch.start_ns <= operation.end_ns;
+  }
+
+  // Few operators launch what is waited for, so only these are kept by their ids.
+  void add_launchers() {
+    constexpr std::size_t kUnknown = std::numeric_limits<std::size_t>::max();
+    std::unordered_map<std::int64_t, std::size_t> by_external_id;
+    for (const GpuWait& wait : found_.waits) {
+      by_external_id.try_emplace(trace_.activities[wait.activity].external_id, kUnknown);
+    }
+    by_external_id.erase(model::kNoId);
+    for (std::size_t i = 0; i < trace_.operators.size(); ++i) {
+      const auto found = by_external_id.find(trace_.operators[i].external_id);
+      if (found != by_external_id.end() && found->second == kUnknown) {
+        found->second = i;
+      }
+    }
+    for (GpuWait& wait : found_.waits) {
+      const GpuActivity& activity = trace_.activities[wait.activity];
+      const auto found = by_external_id.find(activity.external_id);
+      if (found != by_external_id.end() && found->second != kUnknown &&
+          has_launched(trace_.operators[found->second], activity)) {
+        wait.launcher = found->second;
+      }
+    }
   }
 
   void add(std::size_t index, const Found& activities, WaitProof proof) {
@@ -275,7 +294,6 @@ class Finder {
       wait.activity = at;
       wait.call = index;
       wait.operation = operation;
-      wait.launcher = launcher_of(activity);
       wait.waited_ns = std::max<std::int64_t>(
           0, subtract_saturating(std::min(activity.end_ns, call.end_ns), call.start_ns));
       wait.is_last = activity.end_ns == last_ns;
@@ -291,12 +309,11 @@ class Finder {
   const model::KinetoTrace& trace_;
   std::unordered_map<std::int64_t, std::size_t> calls_;  // of runtime, by correlation
   std::unordered_map<std::int64_t, const model::CudaSync*> syncs_;
-  std::unordered_map<std::size_t, std::size_t> launched_;            // an activity, by its call
+  std::unordered_map<std::size_t, std::size_t> copies_;              // an activity, by its call
   std::map<std::pair<std::int64_t, std::int64_t>, Stream> streams_;  // by device and stream
   // By thread: when, and what. In order of time.
   std::map<std::int64_t, std::vector<std::pair<std::int64_t, std::size_t>>> launches_;
   std::map<std::int64_t, std::vector<std::size_t>> operators_;
-  std::unordered_map<std::int64_t, std::size_t> by_external_id_;  // of operators
   GpuWaits found_;
 };
 

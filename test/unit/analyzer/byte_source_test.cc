@@ -5,6 +5,7 @@
 #include <string_view>
 #include <zlib.h>
 
+#include "analyzer/load/ahead_source.h"
 #include "test/unit/analyzer/temporary_file.h"
 #include "test/unit/catch.h"
 
@@ -39,9 +40,10 @@ struct Result {
   std::optional<std::string> error;
 };
 
+template <typename Source = ByteSource>
 Result read_all(std::string_view bytes, std::size_t step = 4096) {
   const TemporaryFile file(bytes);
-  ByteSource source;
+  Source source;
   REQUIRE_FALSE(source.open(file.path()));
   Result result;
   std::string piece(step, ' ');
@@ -94,6 +96,35 @@ TEST_CASE("a compressed file with any byte changed never gives other text withou
     damaged[at] = static_cast<char>(damaged[at] ^ 0x55);
     const Result result = read_all(damaged);
     CHECK(result.error);
+  }
+}
+
+TEST_CASE("what a thread decompresses ahead is the same text, and the same error") {
+  std::string text;
+  for (int i = 0; text.size() < 3'000'000; ++i) {  // many blocks
+    text += std::to_string(i * 7919) + "\n";
+  }
+  const std::string bytes = squeezed(text);
+  for (const std::size_t step : {std::size_t{1000}, std::size_t{1} << 20}) {
+    for (const std::string& file :
+         {bytes, bytes.substr(0, bytes.size() / 2), text, std::string()}) {
+      const Result ahead = read_all<AheadSource>(file, step);
+      const Result plain = read_all(file, step);
+      CHECK(ahead.text == plain.text);
+      CHECK(ahead.error == plain.error);
+    }
+  }
+  CHECK(AheadSource().open("/nowhere/at/all"));
+}
+
+TEST_CASE("a file that is decompressed ahead may be left before its end") {
+  const TemporaryFile file(squeezed(std::string(3'000'000, 'x')));
+  for (const std::size_t size : {0, 1, 300'000}) {
+    AheadSource source;
+    REQUIRE_FALSE(source.open(file.path()));
+    std::string piece(size, ' ');
+    source.read(piece.data(), piece.size());
+    CHECK_FALSE(source.error());
   }
 }
 

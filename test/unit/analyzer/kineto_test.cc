@@ -144,6 +144,32 @@ e=null
   }
 }
 
+// Values of all lengths, so that quotes, brackets and backslashes are at each place of the blocks
+// in which they are looked for.
+TEST_CASE("long items of a trace end where they end") {
+  std::string text = "{\"traceEvents\":[";
+  std::string expected;
+  for (std::size_t i = 0; i < 200; ++i) {
+    const std::string filling(i, i % 3 == 0 ? '}' : ' ');
+    const std::string item = R"({"args": {"Input Dims": [[1024, 512], [96], []], "a": ")" +
+                             filling + (i % 2 == 0 ? R"(]}"})" : R"(\\\"}]\\"})") +
+                             R"(, "ts": 12.5, "b": ")" + filling + R"("})";
+    text += (i == 0 ? "" : ",") + item;
+    expected += item + "\n";
+  }
+  const Document document(text + "]}");
+  for (const std::size_t chunk_bytes : {1, 63, 64, 65, 100'000}) {
+    ringside::load::KinetoItems items(chunk_bytes);
+    REQUIRE_FALSE(items.open(document.path()));
+    std::string found;
+    for (ringside::load::KinetoItem item; items.next(item);) {
+      found += std::string(item.text) + "\n";
+    }
+    CHECK_FALSE(items.error());
+    CHECK(found == expected);
+  }
+}
+
 TEST_CASE("an item that is too long is left out, and those around it are there") {
   const Document document("{\"traceEvents\":[{\"a\":1},{\"b\":[" + std::string(400, '7') +
                           ",2]},{\"c\":3}]}");
