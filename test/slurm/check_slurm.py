@@ -138,8 +138,9 @@ def check_recipes(cluster, options):
         time.sleep(0.5)
         shown = cluster.run(options.ringside, "summary", traces)
     require("Read: 4 traces, 4 ranks on 2 hosts" in shown, f"the traces of the TaskProlog:\n{shown}")
+    # NCCL's own files are left if a rank is killed before all have opened them.
     left = cluster.run("srun", "--nodes=4", "bash", "-c", "ls /dev/shm")
-    require(not left, f"left in /dev/shm: {left}")
+    require("ringside" not in left, f"left in /dev/shm: {left}")
 
 
 def main():
