@@ -21,6 +21,12 @@ inline constexpr NameId kNoName = 0;
 class NameTable {
  public:
   NameTable() { texts_.emplace_back(); }
+  // The views of a copy would be of texts of the original.
+  NameTable(const NameTable&) = delete;
+  NameTable& operator=(const NameTable&) = delete;
+  NameTable(NameTable&&) = default;
+  NameTable& operator=(NameTable&&) = default;
+  ~NameTable() = default;
 
   /// The id of `text`, a new one if it was not seen before; kNoName for an empty text.
   NameId id(std::string_view text) {
