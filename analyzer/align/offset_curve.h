@@ -32,6 +32,12 @@ class OffsetCurve {
   /// The offset alone, which takes less time. It must be bounded.
   double offset_ns(double time_ns) const;
 
+  template <typename Archive>
+  void transfer(Archive& archive) {
+    archive(time_ns_, offset_ns_, uncertainty_ns_, moments_per_ns_, wander_, rate_,
+            rate_uncertainty_);
+  }
+
  private:
   std::size_t first_after(double time_ns) const;
 
@@ -57,6 +63,11 @@ class SteppedCurve {
   /// The host's own time at a time of the reference's clock.
   double own_ns(double common_ns) const;
 
+  template <typename Archive>
+  void transfer(Archive& archive) {
+    archive(pieces_);
+  }
+
  private:
   OffsetAt of_piece(std::size_t piece, double time_ns) const;
   OffsetAt within_step(std::size_t after, double time_ns) const;
@@ -66,6 +77,11 @@ class SteppedCurve {
     double begin_ns = 0;
     double end_ns = 0;
     bool is_told = false;
+
+    template <typename Archive>
+    void transfer(Archive& archive) {
+      archive(curve, begin_ns, end_ns, is_told);
+    }
   };
   std::vector<Piece> pieces_;
 };

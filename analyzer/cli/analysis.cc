@@ -152,11 +152,20 @@ void leave_out_unfit(const AnalysisOptions& options, Analysis& analysis) {
   });
 }
 
+// The network's figures are of rows that nobody sums up elsewhere, and the order in which
+// operations that stand for several are added up may change the last digit of how many these are.
+bool can_be_summed_up(const model::Traces& traces) {
+  return std::none_of(traces.files.begin(), traces.files.end(), [](const model::TraceFile& file) {
+    return file.elsewhere.has_proxies || file.process.sampling.period_ns > 0;
+  });
+}
+
 // Nothing is loaded if other processes have no rows, or these are needed after all.
-void load_elsewhere(const std::vector<std::string>& paths, Analysis& analysis) {
+void load_elsewhere(const std::vector<std::string>& paths, RowsNeeded needed, Analysis& analysis) {
+  const bool needs_sums = needed == RowsNeeded::kSums;
   model::Problems problems;
-  std::optional<model::Traces> traces = load::load_heads(paths, problems);
-  if (traces) {
+  std::optional<model::Traces> traces = load::load_heads(paths, needs_sums, problems);
+  if (traces && (!needs_sums || can_be_summed_up(*traces))) {
     analysis.alike = match::match_alike(*traces);
   }
   if (analysis.alike) {
@@ -266,6 +275,15 @@ void add_stacks_option(CLI::App& command, AnalysisOptions& options) {
 }
 
 report::Summary Analysis::summary(bool has_findings, metrics::RowsBy by) const {
+  if (alike) {
+    metrics::FiguresFound found = metrics::figures_elsewhere()->find(
+        alignment, by, has_findings ? std::optional(metrics::RowsBy::kCaller) : std::nullopt);
+    if (has_findings) {
+      stragglers_ = std::move(found.late);
+    }
+    return report::make_summary(traces, matches, alignment, problems, duplicates, by,
+                                std::move(found.rows));
+  }
   const bool tells_starts =
       std::all_of(traces.files.begin(), traces.files.end(),
                   [](const model::TraceFile& file) { return file.process.tells_start; });
@@ -296,9 +314,10 @@ bool load_traces(const AnalysisOptions& options, Analysis& analysis) {
   load::DumpChoice dumps = options.dumps;
   dumps.joins_traces = dumps.takes_others;
   load::Inputs inputs = load::find_inputs(options.inputs, analysis.problems, dumps);
-  if (!options.needs_rows && options.kineto.empty() && !match::chooses_files(options.selection) &&
+  if (options.rows_needed != RowsNeeded::kAll && options.by != metrics::RowsBy::kRange &&
+      options.kineto.empty() && !match::chooses_files(options.selection) &&
       !match::chooses_operations(options.selection)) {
-    load_elsewhere(inputs.paths, analysis);
+    load_elsewhere(inputs.paths, options.rows_needed, analysis);
   }
   if (!analysis.alike) {
     load::Progress progress;

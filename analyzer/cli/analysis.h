@@ -17,6 +17,7 @@
 #include "analyzer/match/kineto_join.h"
 #include "analyzer/match/matcher.h"
 #include "analyzer/match/selection.h"
+#include "analyzer/metrics/figures_elsewhere.h"
 #include "analyzer/metrics/step_path.h"
 #include "analyzer/metrics/stragglers.h"
 #include "analyzer/model/problem.h"
@@ -30,6 +31,9 @@ class App;
 
 namespace ringside::cli {
 
+/// The rows of operations that a command needs, where all ranks made the same calls.
+enum class RowsNeeded : std::uint8_t { kAll, kSums, kNone };
+
 struct AnalysisOptions {
   std::vector<std::string> inputs;
   std::string format = "table";
@@ -41,9 +45,10 @@ struct AnalysisOptions {
   match::Selection selection;
   load::DumpChoice dumps;
   std::vector<std::string> kineto;  // traces of PyTorch's profiler, and directories of them
-  bool needs_rows = true;           // also of operations on which all ranks agree
-  bool needs_joins = true;          // without one that is joined with a trace it cannot go on
-  bool has_graphs = false;          // what each moment of a profiled process waited for
+  RowsNeeded rows_needed = RowsNeeded::kAll;
+  metrics::RowsBy by = metrics::RowsBy::kKind;  // of commands that group rows
+  bool needs_joins = true;  // without one that is joined with a trace it cannot go on
+  bool has_graphs = false;  // what each moment of a profiled process waited for
   std::size_t graph_bytes = std::size_t{256} << 20;  // larger ones are made twice, for less memory
   std::optional<std::string> annotation;  // ranges that are steps, where graphs are wanted
   bool takes_durations = false;           // records that tell no starts
@@ -100,7 +105,8 @@ struct Analysis {
   /// Says who is late. Likewise; `by`, what the waiting is summed up by, is that of the first time.
   const metrics::Stragglers& stragglers(metrics::RowsBy by = metrics::RowsBy::kCaller) const {
     if (!stragglers_) {
-      stragglers_ = metrics::find_stragglers(facts(), by);
+      stragglers_ = alike ? metrics::figures_elsewhere()->find(alignment, std::nullopt, by).late
+                          : metrics::find_stragglers(facts(), by);
     }
     return *stragglers_;
   }

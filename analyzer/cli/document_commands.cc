@@ -37,12 +37,7 @@ struct IterationsOptions : AnalysisOptions {
   std::size_t period = 0;
 };
 
-// This is for commands that group rows.
-struct GroupedOptions : AnalysisOptions {
-  metrics::RowsBy by = metrics::RowsBy::kKind;
-};
-
-struct PathOptions : GroupedOptions {
+struct PathOptions : AnalysisOptions {
   std::optional<std::size_t> instance;
 
   /// Why there is no path of what is asked for; empty if there is.
@@ -208,7 +203,7 @@ void add_match(CLI::App& app, Chosen& chosen) {
       },
       status_of_verdicts);
   options->takes_durations = true;
-  options->needs_rows = false;
+  options->rows_needed = RowsNeeded::kNone;
   add_dump_options(command, *options);
   add_kineto_option(command, *options);
   add_stacks_option(command, *options);
@@ -252,23 +247,24 @@ void add_communicators(CLI::App& app, Chosen& chosen) {
                                               analysis.alike ? &*analysis.alike : nullptr);
       });
   options->takes_durations = true;
-  options->needs_rows = false;
+  options->rows_needed = RowsNeeded::kNone;
   add_dump_options(command, *options);
 }
 
 void add_stragglers(CLI::App& app, Chosen& chosen) {
-  const auto options = std::make_shared<GroupedOptions>();
+  const auto options = std::make_shared<AnalysisOptions>();
   options->by = metrics::RowsBy::kCaller;
   CLI::App& command = add_document(
       app, "stragglers", "Say which rank or host is late, and what it costs the others",
       kStragglersExample, options, chosen,
-      [](const Analysis& analysis, const GroupedOptions& chosen_options) {
+      [](const Analysis& analysis, const AnalysisOptions& chosen_options) {
         return report::stragglers_document(analysis.stragglers(chosen_options.by),
                                            analysis.matches);
       });
   add_by_option(command, options->by,
                 "Sum the waiting up by the range of the application (range), the line of the "
                 "program (caller, the default) or NCCL's tag of the call (user-tag)");
+  options->rows_needed = RowsNeeded::kSums;
   add_kineto_option(command, *options);
 }
 

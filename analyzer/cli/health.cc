@@ -64,13 +64,15 @@ report::Health find_health(const BeforeFacts& before, const Analysis& analysis,
   metrics::Network network = metrics::find_network(traces, analysis.alignment);
   network.not_chosen = before.not_chosen;
   static const metrics::Stragglers nobody;
+  const bool is_all_read = report::count_unread(traces, analysis.problems) == 0;
   return report::judge_health(
       summary, summary.inputs.without_starts > 0 ? nobody : analysis.stragglers(), analysis.matches,
       before.stuck, report::make_network_report(traces, network, 0, false),
       network.has_unjudged_links(),
-      report::match_document(traces, analysis.matches, analysis.facts().judgements(),
-                             report::kMostJudged, false,
-                             report::count_unread(traces, analysis.problems) == 0),
+      analysis.alike
+          ? report::match_document(traces, *analysis.alike, false, is_all_read)
+          : report::match_document(traces, analysis.matches, analysis.facts().judgements(),
+                                   report::kMostJudged, false, is_all_read),
       report::topology_document(metrics::find_topology(traces), true, std::nullopt));
 }
 

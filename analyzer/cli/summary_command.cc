@@ -31,7 +31,6 @@ struct SummaryOptions : AnalysisOptions {
   bool has_plot = false;
   bool no_findings = false;
   std::string baseline;
-  metrics::RowsBy by = metrics::RowsBy::kKind;
   std::string fail_on;
   std::vector<Condition> conditions;
   const CLI::App* command = nullptr;  // as it was given
@@ -166,6 +165,7 @@ void add_summary(CLI::App& app, Chosen& chosen) {
   add_analysis_options(*command, *options);
   add_kineto_option(*command, *options);
   options->takes_durations = true;
+  options->rows_needed = RowsNeeded::kSums;
   command->remove_option(command->get_option("--top"));
   command->remove_option(command->get_option("--table"));
   add_by_option(

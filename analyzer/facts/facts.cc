@@ -5,6 +5,7 @@
 #include <tuple>
 
 #include "analyzer/facts/operation_times.h"
+#include "analyzer/match/findings.h"
 #include "analyzer/match/function_mismatch.h"
 #include "analyzer/model/parallel.h"
 
@@ -63,6 +64,13 @@ Facts::Facts(const model::Traces& traces, const match::Matches& matches,
 
 const std::vector<match::Judgement>& Facts::judgements() const {
   std::call_once(has_judgements_, [&] {
+    if (!matches_.everywhere.empty()) {
+      for (const match::MatchedOperation& operation : matches_.operations) {
+        judgements_.emplace_back().verdict =
+            match::agreed_verdict(matches_.communicators[operation.communicator]);
+      }
+      return;
+    }
     judgements_ = match::judge_all(traces_, matches_, align::judging_clock(alignment_));
   });
   return judgements_;

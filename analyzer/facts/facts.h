@@ -94,6 +94,19 @@ class Facts {
                              take(i, SeenOperation{operations[i], executions, facts, rows});
                            });
   }
+  /// Calls take(i, arrival_ns) with the last arrival of each of several operations at those of its
+  /// ranks whose rows are here; nothing if none of them has a time.
+  template <typename Take>
+  void last_arrivals(std::span<const std::uint32_t> operations, const Take& take) const {
+    match::Executions memory;
+    std::vector<RankTimes> rows;
+    match::read_executions(
+        traces_, matches_, operations, memory,
+        [&](std::size_t i, std::span<const model::Execution> executions) {
+          take_ranks(matches_.operations[operations[i]], executions, rows);
+          take(i, rows.empty() ? std::optional<std::int64_t>() : rows.back().arrival_ns);
+        });
+  }
   /// The last arrival alone, which takes less time. `rows` is for its memory.
   std::int64_t last_arrival_ns(std::size_t operation, std::vector<RankTimes>& rows) const;
 

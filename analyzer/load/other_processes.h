@@ -29,7 +29,12 @@ struct KeptFile {
   std::size_t number = 0;  // likewise
   std::string head;        // a partial of it without rows, and without what only other rows need
   model::Elsewhere elsewhere;
-  std::vector<std::string> functions;  // the names that `elsewhere` refers to
+  std::vector<std::string> names;  // all of the file, by their ids there
+
+  template <typename Archive>
+  void transfer(Archive& archive) {
+    archive(number, head, elsewhere, names);
+  }
 };
 
 class OtherProcesses {
@@ -43,8 +48,9 @@ class OtherProcesses {
   virtual Inputs find_inputs(const std::vector<std::string>& arguments, model::Problems& problems,
                              const DumpChoice& dumps) = 0;
   /// Has all processes, this one too, read files and keep their rows. Returns what is known of each
-  /// file; nothing where one of them is no trace, or there is no other process.
-  virtual std::vector<KeptFile> keep(const std::vector<std::string>& paths) = 0;
+  /// file; nothing where one of them is no trace, or there is no other process. `has_machines`:
+  /// also what machines the processes ran on.
+  virtual std::vector<KeptFile> keep(const std::vector<std::string>& paths, bool has_machines) = 0;
   /// Has others begin to read files, or to send what they have kept of them. Returns, for each
   /// file, whether one of them does.
   virtual std::vector<bool> share_out(const std::vector<std::string>& paths) = 0;

@@ -193,14 +193,20 @@ model::Traces load_traces(const std::vector<std::string>& paths, model::Problems
   return traces;
 }
 
-std::optional<model::Traces> load_heads(const std::vector<std::string>& paths,
+std::optional<model::Traces> load_heads(const std::vector<std::string>& paths, bool has_machines,
                                         model::Problems& problems) {
   OtherProcesses* const others = other_processes();
-  std::vector<KeptFile> kept = others != nullptr ? others->keep(paths) : std::vector<KeptFile>();
+  std::vector<KeptFile> kept =
+      others != nullptr ? others->keep(paths, has_machines) : std::vector<KeptFile>();
   if (kept.empty() || std::any_of(kept.begin(), kept.end(),
                                   [](const KeptFile& file) { return !file.elsewhere.calls; })) {
     return std::nullopt;
   }
+  return join_heads(paths, std::move(kept), problems);
+}
+
+model::Traces join_heads(const std::vector<std::string>& paths, std::vector<KeptFile> kept,
+                         model::Problems& problems) {
   Readers readers(paths.size());
   std::vector<KeptFile*> by_number(paths.size());
   for (KeptFile& file : kept) {
@@ -215,11 +221,15 @@ std::optional<model::Traces> load_heads(const std::vector<std::string>& paths,
     if (traces.files.size() == before) {
       continue;
     }
+    std::vector<model::NameId> names;
+    for (const std::string& name : by_number[entry.file]->names) {
+      names.push_back(traces.names.id(name));
+    }
     model::TraceFile& file = traces.files.back();
     file.elsewhere = std::move(by_number[entry.file]->elsewhere);
     for (model::ContextCalls& calls : *file.elsewhere.calls) {
       for (auto& [function, count] : calls.functions) {
-        function = traces.names.id(by_number[entry.file]->functions[function]);
+        function = names[function];
         file.contexts[calls.context].operations += count;
       }
     }

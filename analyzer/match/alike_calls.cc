@@ -9,6 +9,7 @@
 
 #include "analyzer/match/lanes.h"
 #include "analyzer/match/untrusted.h"
+#include "analyzer/model/parallel.h"
 
 namespace ringside::match {
 namespace {
@@ -83,11 +84,13 @@ std::optional<std::vector<model::ContextCalls>> sum_up_calls(const model::NameTa
   };
   std::vector<model::ContextCalls> all;
   std::map<model::NameId, OfFunction> functions;  // of the last context
+  std::optional<std::uint64_t> last_group;        // likewise; nothing: none has one
   const auto end_context = [&] {
     for (const auto& [function, of_it] : functions) {
       all.back().functions.emplace_back(function, of_it.calls);
     }
     functions.clear();
+    last_group.reset();
   };
   for (const MadeCall& one : calls_in_order(operations)) {
     if (all.empty() || all.back().context != one.context) {
@@ -105,10 +108,18 @@ std::optional<std::vector<model::ContextCalls>> sum_up_calls(const model::NameTa
     }
     ++of_it.calls;
     of_it.last_number = *call.seq;
+    // Numbers of groups differ from rank to rank, and calls of one group follow each other.
+    const std::optional<std::uint64_t> group = operations.group(one.operation);
+    if (group && group < last_group) {
+      return std::nullopt;
+    }
+    const std::uint64_t is_in_group = !group ? 0 : group == last_group ? 1 : 2;
+    last_group = group ? group : last_group;
     Digest& digest = all.back().digest;
     mix_in(digests[call.func][0], digest);
     mix_in(digests[terms.datatype][0], digest);
     mix_in(*call.seq, digest);
+    mix_in(is_in_group, digest);
     mix_in(terms.count, digest);
     mix_in(terms.bytes, digest);
     mix_in(terms.root, digest);
@@ -143,6 +154,45 @@ std::uint64_t AlikeCalls::operations(std::uint32_t communicator) const {
     all += calls;
   }
   return all;
+}
+
+Matches match_rows(const model::Traces& traces, const AlikeCalls& calls) {
+  using Calls = std::map<std::pair<std::uint32_t, model::NameId>, std::vector<std::uint32_t>>;
+  std::vector<Calls> calls_of(traces.files.size());
+  for_each_on_cores(traces.files.size(), [&](std::size_t /*thread*/, std::size_t i) {
+    calls_of[i] = calls_by_number(traces.files[i].operations);
+  });
+  Matches here;
+  here.runs = calls.matches.runs;
+  here.communicators = calls.matches.communicators;
+  for (std::uint32_t c = 0; c < calls.functions.size(); ++c) {
+    const std::vector<Member>& members = here.communicators[c].members;
+    here.everywhere.push_back(calls.operations(c));
+    for (const auto& [function, count] : calls.functions[c]) {
+      std::vector<std::pair<std::uint32_t, std::vector<std::uint32_t>>> rows;  // by member
+      for (std::uint32_t m = 0; m < members.size(); ++m) {
+        Calls& of_file = calls_of[members[m].file];
+        if (const auto found = of_file.find({members[m].context, function});
+            found != of_file.end()) {
+          rows.emplace_back(m, std::move(found->second));
+        }
+      }
+      for (std::size_t i = 0; !rows.empty() && i < rows.front().second.size(); ++i) {
+        const std::uint32_t first = members[rows.front().first].file;
+        MatchedOperation& operation = here.operations.emplace_back();
+        operation.communicator = c;
+        operation.func = function;
+        operation.number =
+            traces.files[first].operations.call(rows.front().second[i]).seq.value_or(0);
+        operation.first_part = here.parts.size();
+        operation.part_count = static_cast<std::uint32_t>(rows.size());
+        for (const auto& [member, indices] : rows) {
+          here.parts.push_back({member, members[member].file, indices.at(i)});
+        }
+      }
+    }
+  }
+  return here;
 }
 
 std::optional<AlikeCalls> match_alike(const model::Traces& traces) {

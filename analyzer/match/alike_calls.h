@@ -18,7 +18,7 @@ namespace ringside::match {
 
 /// Sums up the calls of each context of a file. Nothing if one of them is more than a finished
 /// collective with a number: a send or receive, a replay of a CUDA graph, an operation in flight,
-/// or one whose number does not ascend; or if the file is a part of a trace.
+/// or one whose number or group does not ascend; or if the file is a part of a trace.
 std::optional<std::vector<model::ContextCalls>> sum_up_calls(const model::NameTable& names,
                                                              const model::TraceFile& file);
 
@@ -34,6 +34,10 @@ struct AlikeCalls {
 
   std::uint64_t operations(std::uint32_t communicator) const;
 };
+
+/// Matches the rows that are here of such calls: all rows of some members, or those of some
+/// operations of all members.
+Matches match_rows(const model::Traces& traces, const AlikeCalls& calls);
 
 /// Matches files whose operations are all elsewhere. Nothing if the members of a communicator have
 /// not made the same calls, or rows are needed to match them.

@@ -83,17 +83,18 @@ std::vector<CommunicatorFindings> find_findings(const model::Traces& traces, con
   return all;
 }
 
-// All ranks that have a trace recorded all operations, and agree.
 std::vector<CommunicatorFindings> find_findings(const AlikeCalls& calls) {
   std::vector<CommunicatorFindings> all;
   for (std::uint32_t c = 0; c < calls.functions.size(); ++c) {
-    const Communicator& communicator = calls.matches.communicators[c];
-    const Verdict verdict = communicator.members.size() < communicator.nranks
-                                ? Verdict::kNotRecorded
-                                : Verdict::kMatched;
+    const Verdict verdict = agreed_verdict(calls.matches.communicators[c]);
     all.emplace_back().verdicts[static_cast<std::size_t>(verdict)] = calls.operations(c);
   }
   return all;
+}
+
+Verdict agreed_verdict(const Communicator& communicator) {
+  return communicator.members.size() < communicator.nranks ? Verdict::kNotRecorded
+                                                           : Verdict::kMatched;
 }
 
 }  // namespace ringside::match

@@ -31,6 +31,10 @@ std::vector<CommunicatorFindings> find_findings(const model::Traces& traces, con
 /// The same of operations whose rows are elsewhere.
 std::vector<CommunicatorFindings> find_findings(const AlikeCalls& calls);
 
+/// The verdict on each operation of a communicator, where all ranks that have a trace recorded all
+/// operations, and agree.
+Verdict agreed_verdict(const Communicator& communicator);
+
 /// Returns how grave a verdict is. 0: nothing is wrong. 1: the data do not suffice. 2: the ranks
 /// are not at the same point. 3: the ranks contradict each other.
 int gravity(Verdict verdict);

@@ -33,6 +33,11 @@ class CallArrivals {
   std::optional<std::int64_t> own_time_ns(std::uint32_t communicator,
                                           const facts::RankTimes& row) const;
 
+  template <typename Archive>
+  void transfer(Archive& archive) {
+    archive(ready_ns_, is_ready_seen_);
+  }
+
  private:
   const facts::Facts& facts_;
   std::vector<std::vector<std::int64_t>> ready_ns_;  // by communicator and member

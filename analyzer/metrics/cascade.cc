@@ -34,12 +34,12 @@ std::uint32_t Cascade::rank_of(std::size_t operation, const RankTimes& row) cons
   return who_.of(facts_.matches().operations[operation].communicator, row.member);
 }
 
-bool Cascade::takes_part(std::size_t operation, std::uint32_t rank) const {
-  const match::MatchedOperation& matched = facts_.matches().operations[operation];
-  if (matched.way != match::Way::kPair) {
-    const auto& ranks = ranks_[matched.communicator];
+bool Cascade::takes_part(const Visit& visit, std::uint32_t rank) const {
+  if (!visit.pair) {
+    const auto& ranks = ranks_[visit.communicator];
     return std::binary_search(ranks.begin(), ranks.end(), rank);
   }
+  const match::MatchedOperation& matched = facts_.matches().operations[*visit.pair];
   const auto parts = match::parts_of(facts_.matches(), matched);
   return std::any_of(parts.begin(), parts.end(), [&](const match::Part& part) {
     return who_.of(matched.communicator, part.member) == rank;
@@ -64,7 +64,7 @@ void Cascade::for_each_cause(std::size_t operation, const RankTimes& late, std::
       continue;
     }
     // An operation of both ranks delayed both.
-    if (takes_part(visit.operation, waiter) || (has_to_wait && !take(visit))) {
+    if (takes_part(visit, waiter) || (has_to_wait && !take(visit))) {
       return;
     }
   }
@@ -177,6 +177,8 @@ void Cascade::remember(std::size_t operation, const std::vector<RankTimes>& rows
       possible->push_back({rank, most_ns});
     }
   }
+  const match::MatchedOperation& matched = facts_.matches().operations[operation];
+  const auto pair = matched.way == match::Way::kPair ? std::optional(operation) : std::nullopt;
   for (std::size_t i = 0; i < rows.size(); ++i) {
     auto& visits = visits_[rank_of(operation, rows[i])];
     const model::Operation own =
@@ -184,9 +186,10 @@ void Cascade::remember(std::size_t operation, const std::vector<RankTimes>& rows
     if (visits.size() == kVisits) {
       visits.pop_back();
     }
-    visits.push_front({operation, rows[i].end_ns, rows[i].has_execution ? own.end_ns : std::nullopt,
-                       own.tid, own.stream, charges.waited_ns[i],
-                       std::max(rows[i].wait.most_ns, charges.waited_ns[i]), origins[i], possible});
+    visits.push_front({matched.communicator, pair, rows[i].end_ns,
+                       rows[i].has_execution ? own.end_ns : std::nullopt, own.tid, own.stream,
+                       charges.waited_ns[i], std::max(rows[i].wait.most_ns, charges.waited_ns[i]),
+                       origins[i], possible});
   }
 }
 

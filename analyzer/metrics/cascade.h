@@ -67,9 +67,37 @@ class Cascade {
   void remember(std::size_t operation, const std::vector<facts::RankTimes>& rows,
                 const OperationCharges& charges, const std::vector<std::vector<Origin>>& origins);
 
+  /// All that it remembers, unless some of it is of pairs.
+  template <typename Archive>
+  void transfer(Archive& archive) {
+    // Visits of one operation share what was possible.
+    std::map<std::shared_ptr<const std::vector<Origin>>, std::uint64_t> places;
+    std::vector<std::shared_ptr<const std::vector<Origin>>> shared;
+    for (const std::deque<Visit>& of_rank : visits_) {
+      for (const Visit& visit : of_rank) {
+        if (places.try_emplace(visit.possible, shared.size()).second) {
+          shared.push_back(visit.possible);
+        }
+      }
+    }
+    archive(shared);
+    for (std::deque<Visit>& of_rank : visits_) {
+      std::uint64_t size = of_rank.size();
+      archive(size);
+      of_rank.resize(size);
+      for (Visit& visit : of_rank) {
+        std::uint64_t place = places.empty() ? 0 : places[visit.possible];
+        archive(visit.communicator, visit.end_ns, visit.own_end_ns, visit.thread, visit.stream,
+                visit.waited_ns, visit.most_ns, visit.waited, place);
+        visit.possible = shared.at(place);
+      }
+    }
+  }
+
  private:
   struct Visit {
-    std::size_t operation = 0;
+    std::uint32_t communicator = 0;
+    std::optional<std::size_t> pair;  // the operation, if it is one
     std::int64_t end_ns = 0;
     std::optional<std::int64_t> own_end_ns;  // by the rank's own clock, if it was seen to run
     std::uint32_t thread = 0;
@@ -83,7 +111,7 @@ class Cascade {
   // A wait further back than so many operations of the rank explains nothing.
   static constexpr std::size_t kVisits = 8;
 
-  bool takes_part(std::size_t operation, std::uint32_t rank) const;
+  bool takes_part(const Visit& visit, std::uint32_t rank) const;
   std::uint32_t rank_of(std::size_t operation, const facts::RankTimes& row) const;
   template <typename Take>
   void for_each_cause(std::size_t operation, const facts::RankTimes& late, std::uint32_t waiter,

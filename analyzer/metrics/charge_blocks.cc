@@ -26,6 +26,9 @@ ChargeBlocks::ChargeBlocks(const match::Matches& matches, const align::Alignment
   for (const match::MatchedOperation& operation : matches.operations) {
     ++communicators_[operation.communicator].operations;
   }
+  for (std::size_t i = 0; i < matches.everywhere.size(); ++i) {
+    communicators_[i].operations = matches.everywhere[i];
+  }
   find_families();
 }
 

@@ -74,6 +74,14 @@ class ChargeBlocks {
                          const std::vector<std::uint32_t>& suspects,
                          const std::vector<bool>& is_left_out) const;
 
+  template <typename Archive>
+  void transfer(Archive& archive) {
+    for (OfCommunicator& one : communicators_) {
+      archive(one.begun, one.cells, one.has_own_times, one.own_times, one.own_counts, one.rooted,
+              one.drains);
+    }
+  }
+
  private:
   static constexpr std::size_t kBlocks = 64;
 

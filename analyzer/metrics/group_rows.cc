@@ -23,19 +23,10 @@ void add_to(std::optional<double>& sum, const std::optional<double>& value) {
   sum = sum && value ? std::optional(*sum + *value) : std::nullopt;
 }
 
-std::optional<Figure> over(const std::optional<double>& of_1_ns, const Figure& time_ns) {
-  if (!of_1_ns || time_ns.most <= 0) {
-    return std::nullopt;
-  }
-  const auto at = [&](double time) {
-    return time > 0 ? *of_1_ns / time : std::numeric_limits<double>::infinity();
-  };
-  return Figure{at(time_ns.most), at(time_ns.best), at(time_ns.least)};
-}
-
 }  // namespace
 
-void GroupRows::add(const std::vector<std::uint32_t>& operations, const std::string& by) {
+void GroupRows::add(const std::vector<std::uint32_t>& operations, const std::string& by,
+                    std::map<RowKey, RowSums>& sums) {
   const match::Matches& matches = facts_.matches();
   const model::Traces& traces = facts_.traces();
   const match::MatchedOperation& first = matches.operations[operations.front()];
@@ -72,7 +63,8 @@ void GroupRows::add(const std::vector<std::uint32_t>& operations, const std::str
   if (!ran_by) {
     return;
   }
-  Collected& collected = collected_[{first.communicator, by, text_of(functions), bytes, *ran_by}];
+  RowSums& collected =
+      sums[{first.communicator, true, by, text_of(functions), bytes, {}, {}, {}, *ran_by}];
   Row& row = collected.row;
   const facts::OperationFacts together = facts_.of_group(operations, rows_);
   const auto seen = static_cast<std::uint32_t>(rows_.size());
@@ -83,9 +75,7 @@ void GroupRows::add(const std::vector<std::uint32_t>& operations, const std::str
   row.is_group = true;
   ++row.count;
   ++row.count_scaled;
-  collected.algbw_of_1_ns = algbw;
-  collected.busbw_of_1_ns = busbw;
-  collected.nominal_of_1_ns = nominal;
+  collected.of_group = {{first.func, first.number}, algbw, busbw, nominal};
   if (together.is_impossible) {
     ++row.excluded;
     return;
@@ -93,27 +83,6 @@ void GroupRows::add(const std::vector<std::uint32_t>& operations, const std::str
   collected.times.add(together, rows_);
   row.on_some_ranks += together.ranks_timed < row.ranks ? 1 : 0;
   row.unbounded += together.busy ? 0 : 1;
-}
-
-void GroupRows::finish(std::vector<CommunicatorRows>& communicators) {
-  for (auto& [key, collected] : collected_) {
-    Row& row = collected.row;
-    row.by = std::get<1>(key);
-    row.function = std::get<2>(key);
-    row.bytes = row.bytes_min = row.bytes_max = std::get<3>(key);
-    row.times_from = std::get<4>(key);
-    const auto [busy, wall, wait] = collected.times.spreads();
-    row.busy = busy;
-    row.wall = wall;
-    row.wait = wait;
-    row.waited_ns = collected.times.waited_ns();
-    if (row.busy) {
-      row.algbw_gb_s = over(collected.algbw_of_1_ns, row.busy->median);
-      row.busbw_gb_s = over(collected.busbw_of_1_ns, row.busy->median);
-      row.nominal_gb_s = over(collected.nominal_of_1_ns, row.busy->median);
-    }
-    communicators[std::get<0>(key)].rows.push_back(std::move(row));
-  }
 }
 
 }  // namespace ringside::metrics

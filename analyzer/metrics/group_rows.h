@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "analyzer/facts/facts.h"
-#include "analyzer/metrics/rows.h"
+#include "analyzer/metrics/row_sums.h"
 
 namespace ringside::metrics {
 
@@ -22,26 +22,12 @@ class GroupRows {
   explicit GroupRows(const facts::Facts& facts) : facts_(facts) {}
 
   /// Adds a group of finished operations on which the ranks agree. `by`: see Row::by.
-  void add(const std::vector<std::uint32_t>& operations, const std::string& by);
-
-  /// Appends the rows to those of their communicators.
-  void finish(std::vector<CommunicatorRows>& communicators);
+  void add(const std::vector<std::uint32_t>& operations, const std::string& by,
+           std::map<RowKey, RowSums>& sums);
 
  private:
-  // Groups with the same key are one row: communicator, Row::by, functions, sum of bytes, source.
-  using Key = std::tuple<std::uint32_t, std::string, std::string, std::uint64_t, model::TimesFrom>;
-  struct Collected {
-    Row row;
-    RowTimes times;
-    /// The sum over the members of what each would have if the group took 1 ns.
-    std::optional<double> algbw_of_1_ns;
-    std::optional<double> busbw_of_1_ns;
-    std::optional<double> nominal_of_1_ns;
-  };
-
   const facts::Facts& facts_;
   std::vector<facts::RankTimes> rows_;  // of one group
-  std::map<Key, Collected> collected_;
 };
 
 }  // namespace ringside::metrics

@@ -53,9 +53,10 @@ LateCosts::LateCosts(const facts::Facts& facts, RowsBy by)
 
 // Operations are read on all cores, some at a time. The core that comes first adds the operations
 // that were read before, one after the other.
-void LateCosts::add_all(const facts::Fold& also) {
+bool LateCosts::add_all(const facts::Fold& also) {
   constexpr std::size_t kTogether = match::Executions::kAtATime;
-  const std::vector<std::uint32_t> order = order_operations(facts_);
+  bool is_contradictory = false;
+  const std::vector<std::uint32_t> order = order_operations(facts_, &is_contradictory);
   std::vector<ChargeFinder> finders(core_count(), ChargeFinder(facts_, cascade_.is_needed()));
   // The memory of each serves one operation after the other.
   std::vector<Read> reads;
@@ -86,11 +87,7 @@ void LateCosts::add_all(const facts::Fold& also) {
     before = some;
     first += some.size();
   }
-  counts.all_time_ns = times_.all_ns();
-  // Nobody waits for longer than it is there, whatever its calls leave open.
-  counts.waited_most_ns =
-      std::min(counts.waited_most_ns, std::max(counts.all_time_ns, counts.waited_ns));
-  finish();
+  return !is_contradictory;
 }
 
 // Returns how many operations from `first` on are read at a time.
@@ -361,6 +358,10 @@ void LateCosts::note_last(const match::MatchedOperation& matched) {
 
 // Finds what each would cost if it was like the others are on average.
 void LateCosts::finish() {
+  counts.all_time_ns = times_.all_ns();
+  // Nobody waits for longer than it is there, whatever its calls leave open.
+  counts.waited_most_ns =
+      std::min(counts.waited_most_ns, std::max(counts.all_time_ns, counts.waited_ns));
   counts.grouped_by = grouping_.by();
   for (const auto& [group, waited] : waited_) {
     WaitedAt& all = counts.by_group[{grouping_.text_of(group.first), group.second}];

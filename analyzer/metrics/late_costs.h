@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <map>
 #include <span>
+#include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -28,6 +29,11 @@ struct Suspect {
   std::uint32_t host = 0;
   std::int64_t cost_elsewhere_ns = 0;  // of a rank: what ranks of other hosts waited because of it
   std::vector<LateEvent> events;
+
+  template <typename Archive>
+  void transfer(Archive& archive) {
+    archive(facts, cost_elsewhere_ns, events);
+  }
 };
 
 class LateCosts {
@@ -35,9 +41,29 @@ class LateCosts {
   /// `by`: what the waiting is summed up by.
   LateCosts(const facts::Facts& facts, RowsBy by);
 
-  /// Goes through all operations on several ranks, which `also` sums up besides. `ranks`, `hosts`
-  /// and `counts` are complete afterwards.
-  void add_all(const facts::Fold& also);
+  /// Goes through all operations on several ranks, which `also` sums up besides. False if their
+  /// order may be another one where other operations come before or after them.
+  bool add_all(const facts::Fold& also);
+  /// `ranks`, `hosts` and `counts` are complete afterwards.
+  void finish();
+
+  /// All that operations have added up to, for another process that goes on with later ones. Names
+  /// must have the same numbers there.
+  template <typename Archive>
+  void transfer(Archive& archive) {
+    archive(ranks, hosts, counts, cascade_, blocks_, arrivals_, times_, open_ns_);
+    std::map<std::pair<std::uint32_t, std::string>, WaitedAt> waited;
+    for (const auto& [group, at] : waited_) {
+      waited[{group.first, std::string(group.second)}] = at;
+    }
+    archive(waited);
+    if constexpr (Archive::kReads) {
+      const model::NameTable& names = facts_.traces().names;
+      for (const auto& [group, at] : waited) {
+        waited_[{group.first, names.text(names.find(group.second))}] = at;
+      }
+    }
+  }
 
   std::vector<Suspect> ranks;  // as in GlobalRanks
   std::vector<Suspect> hosts;  // as in Alignment::hosts()
@@ -81,7 +107,6 @@ class LateCosts {
   void take_possible(std::uint32_t operation, const OperationCharges& charges);
   void add_to_blocks(const OperationCharges& charges);
   void note_last(const match::MatchedOperation& matched);
-  void finish();
   std::uint32_t rank_of(const match::MatchedOperation& operation, std::uint32_t row) const {
     return who_.of(operation.communicator, rows_[row].member);
   }
@@ -105,6 +130,9 @@ class LateCosts {
   Parties parties_;
   std::map<std::uint32_t, std::int64_t> most_elsewhere_ns_;  // by host
 };
+
+/// Says who is late, by the costs of all operations.
+Stragglers judge_costs(LateCosts&& costs);
 
 }  // namespace ringside::metrics
 

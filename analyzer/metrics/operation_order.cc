@@ -65,29 +65,58 @@ std::vector<std::uint32_t> by_start(const model::Operations& operations,
   return ordered;
 }
 
-}  // namespace
+// The operations of each file by their starts, and all of them.
+struct Starts {
+  std::vector<std::vector<std::uint32_t>> of_files;
+  std::vector<std::uint32_t> all;
+};
 
-std::vector<std::uint32_t> order_operations(const facts::Facts& facts) {
+Starts find_starts(const facts::Facts& facts) {
   const match::Matches& matches = facts.matches();
   std::vector<std::vector<Call>> calls(facts.traces().files.size());
   for (std::size_t file = 0; file < calls.size(); ++file) {
     calls[file].reserve(facts.traces().files[file].operations.size());
   }
-  std::vector<std::uint32_t> left;
+  Starts starts;
   for (std::uint32_t i = 0; i < matches.operations.size(); ++i) {
     if (match::ranks_expected(matches, matches.operations[i]) < 2) {
       continue;
     }
-    left.push_back(i);
+    starts.all.push_back(i);
     for (const match::Part& part : match::parts_of(matches, matches.operations[i])) {
       calls[part.file].push_back({i, part.operation});
     }
   }
-  std::vector<std::vector<std::uint32_t>> of_files(calls.size());
+  starts.of_files.resize(calls.size());
   for_each_on_cores(calls.size(), [&](std::size_t /*thread*/, std::size_t file) {
-    of_files[file] = by_start(facts.traces().files[file].operations, calls[file]);
+    starts.of_files[file] = by_start(facts.traces().files[file].operations, calls[file]);
     calls[file] = {};
   });
+  return starts;
+}
+
+}  // namespace
+
+std::vector<std::pair<std::uint32_t, std::uint32_t>> find_inversions(
+    const facts::Facts& facts, const std::vector<std::uint32_t>& places) {
+  std::vector<std::pair<std::uint32_t, std::uint32_t>> inversions;
+  for (const std::vector<std::uint32_t>& operations : find_starts(facts).of_files) {
+    for (std::size_t i = 1; i < operations.size(); ++i) {
+      const std::uint32_t before = places[operations[i - 1]];
+      const std::uint32_t place = places[operations[i]];
+      if (place < before) {
+        inversions.emplace_back(place, before);
+      }
+    }
+  }
+  return inversions;
+}
+
+std::vector<std::uint32_t> order_operations(const facts::Facts& facts, bool* is_contradictory) {
+  const match::Matches& matches = facts.matches();
+  Starts starts = find_starts(facts);
+  const std::vector<std::vector<std::uint32_t>>& of_files = starts.of_files;
+  std::vector<std::uint32_t>& left = starts.all;
   std::vector<std::uint32_t> waits_for(matches.operations.size());
   for (const auto& operations : of_files) {
     for (const std::uint32_t operation : operations) {
@@ -127,6 +156,9 @@ std::vector<std::uint32_t> order_operations(const facts::Facts& facts) {
     if (ready.empty()) {
       // Streams that run side by side may contradict each other: then the clocks decide.
       if (!std::exchange(is_sorted, true)) {
+        if (is_contradictory != nullptr) {
+          *is_contradictory = true;
+        }
         std::sort(left.begin(), left.end(), is_later);
       }
       ready.push(left.back());

@@ -8,6 +8,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <vector>
 
@@ -47,7 +48,7 @@ class RowTimes {
   void add(const facts::OperationFacts& operation, const std::vector<facts::RankTimes>& rows);
   /// Adds an operation of which only a time in the proxy's queue is known.
   void add_queued(std::int64_t duration_ns);
-  /// Adds all that `other` has.
+  /// Adds all that `other` has. Both have been transferred, or neither.
   void take(RowTimes&& other);
 
   /// Returns three, each of which is nothing if nothing bounds it in any operation: how long the
@@ -56,6 +57,28 @@ class RowTimes {
   std::array<std::optional<Spread>, 3> spreads() const;
   /// The sum of the ranks' sure waits.
   std::int64_t waited_ns() const { return waited_ns_; }
+
+  /// The columns of bounds and durations.
+  static constexpr std::size_t kColumns = 7;
+  /// How often each duration is there, or how many are in each bucket, by the least of them.
+  using Counts = std::map<std::int64_t, std::uint64_t>;
+  /// The buckets, by column, in which quantiles are.
+  using Wanted = std::array<std::vector<std::int64_t>, kColumns>;
+  /// The durations, by column, in such buckets.
+  using Found = std::array<Counts, kColumns>;
+
+  /// In place of its durations it is counts of buckets that arrive in another process, in which
+  /// spreads() first needs the durations of those buckets that are wanted.
+  template <typename Archive>
+  void transfer(Archive& archive) {
+    if constexpr (!Archive::kReads) {
+      count_buckets();
+    }
+    archive(counts_, waited_ns_);
+  }
+  Wanted wanted() const;
+  Found find(const Wanted& wanted) const;
+  void refine(Found&& found);
 
  private:
   // There is one for each rank of each operation, so they are packed.
@@ -66,11 +89,16 @@ class RowTimes {
 
   template <typename Table>
   static Quantiles quantiles_of(const Table& table, std::size_t column);
+  static Quantiles quantiles_of(const Counts& counts);
+  template <typename Take>
+  void visit(std::size_t column, const Take& take) const;
+  void count_buckets();
 
   Bounds busy_;
   Durations wall_;
   Bounds wait_;
   std::int64_t waited_ns_ = 0;
+  std::array<Counts, kColumns> counts_;  // once it was transferred
 };
 
 }  // namespace ringside::metrics

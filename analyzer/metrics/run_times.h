@@ -24,6 +24,11 @@ class RunTimes {
   void add_times(std::uint32_t run, std::span<const facts::RankTimes> rows);
   std::int64_t all_ns() const;
 
+  template <typename Archive>
+  void transfer(Archive& archive) {
+    archive(runs_);
+  }
+
  private:
   struct Span {
     bool is_seen = false;
@@ -33,6 +38,11 @@ class RunTimes {
   struct Run {
     std::vector<bool> ranks;  // that took part
     std::vector<Span> hosts;
+
+    template <typename Archive>
+    void transfer(Archive& archive) {
+      archive(ranks, hosts);
+    }
   };
   std::map<std::uint32_t, Run> runs_;
 };

@@ -97,6 +97,11 @@ std::vector<const Lateness*> Stragglers::find_open(double limit) const {
 Stragglers find_stragglers(const facts::Facts& facts, RowsBy by, const facts::Fold& also) {
   LateCosts costs(facts, by);
   costs.add_all(also);
+  return judge_costs(std::move(costs));
+}
+
+Stragglers judge_costs(LateCosts&& costs) {
+  costs.finish();
   LateJudge(costs).judge();
   describe(costs);
   Stragglers found = std::move(costs.counts);

@@ -49,6 +49,13 @@ struct Lateness {
   bool was_late_once = false;     // it costs enough, in a few operations
   LateTimes times;                // of stragglers
   std::map<std::uint32_t, std::uint64_t> last_in;  // times last, by index of the communicator
+
+  /// What operations add to.
+  template <typename Archive>
+  void transfer(Archive& archive) {
+    archive(took_part, judged, last, caused_wait_ns, passed_on_ns, cost_ns, cost_most_ns, delay_ns,
+            most_margin_ns, most_at_ns, most_cost_ns, waited_ns, last_in);
+  }
 };
 
 /// The waiting in all operations of one function and one group.
@@ -73,6 +80,14 @@ struct Stragglers {
   /// sums to waited_ns, and refers to the names of the traces.
   std::map<std::pair<std::string, std::string_view>, WaitedAt> by_group;
   RowsBy grouped_by = RowsBy::kCaller;
+
+  /// What operations add to.
+  template <typename Archive>
+  void transfer(Archive& archive) {
+    archive(operations, decided, undecided, impossible, partial, by_call, unseen, waited_ns,
+            waited_most_ns);
+  }
+
   /// All ranks' time, which every share is of: from the first arrival to the last end of a run,
   /// times its ranks.
   std::int64_t all_time_ns = 0;

@@ -42,6 +42,12 @@ class NameTable {
     return next;
   }
 
+  /// The id of a text that was seen before; else kNoName.
+  NameId find(std::string_view text) const {
+    const auto found = ids_.find(text);
+    return found != ids_.end() ? found->second : kNoName;
+  }
+
   /// Ids are below this.
   std::size_t size() const { return texts_.size(); }
   /// The text of an id that this table gave.

@@ -96,6 +96,11 @@ class PackedTable {
     other = {};
   }
 
+  template <typename Archive>
+  void transfer(Archive& archive) {
+    archive(blocks_, tail_);
+  }
+
  private:
   static constexpr std::size_t kBlockRows = 128;
   // So many bits are within the eight bytes that hold the first of them.
@@ -115,6 +120,11 @@ class PackedTable {
     std::array<Column, kColumns> columns;
     std::vector<std::byte> bytes;
     std::uint32_t row_bits = 0;  // 0: the rows are stored as they are
+
+    template <typename Archive>
+    void transfer(Archive& archive) {
+      archive(columns, bytes, row_bits);
+    }
 
     // `at_bit` is where its row begins.
     [[gnu::always_inline]] std::int64_t number(std::size_t at_bit, std::size_t column,

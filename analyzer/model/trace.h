@@ -139,6 +139,11 @@ struct ContextCalls {
   std::uint32_t context = 0;
   std::array<std::uint64_t, 2> digest{};
   std::vector<std::pair<NameId, std::uint64_t>> functions;  // by name, and how many calls of each
+
+  template <typename Archive>
+  void transfer(Archive& archive) {
+    archive(context, digest, functions);
+  }
 };
 
 /// What is known of the operations of a file where their rows are in another process.
@@ -147,6 +152,12 @@ struct Elsewhere {
   std::optional<std::pair<std::int64_t, std::int64_t>> extent_ns;  // of their times
   /// By context; nothing if more than function and number is needed to match one of them.
   std::optional<std::vector<ContextCalls>> calls;
+  bool has_proxies = false;  // there are operations of the network besides
+
+  template <typename Archive>
+  void transfer(Archive& archive) {
+    archive(operations, extent_ns, calls, has_proxies);
+  }
 };
 
 struct TraceFile {

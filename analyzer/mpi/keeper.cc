@@ -6,6 +6,7 @@
 #include <optional>
 #include <string_view>
 
+#include "analyzer/load/callers.h"
 #include "analyzer/match/alike_calls.h"
 #include "analyzer/model/parallel.h"
 
@@ -25,12 +26,14 @@ struct Rest {
   std::map<std::uint64_t, model::Mark> marks;
   std::map<std::int64_t, topology::Machine> machines;
 
-  void swap_with(model::TraceFile& file) {
+  void swap_with(model::TraceFile& file, bool has_machines) {
     std::swap(operations, file.operations);
     std::swap(proxies, file.proxies);
     std::swap(steps, file.steps);
     std::swap(marks, file.marks);
-    std::swap(machines, file.machines);
+    if (!has_machines) {
+      std::swap(machines, file.machines);
+    }
   }
 };
 
@@ -41,9 +44,12 @@ void Keeper::read(std::vector<std::uint64_t> numbers, std::vector<std::string> p
   numbers_ = std::move(numbers);
   paths_ = std::move(paths);
   loaded_ = load::load_each(paths_);
+  for (load::LoadedTrace& one : loaded_) {
+    load::find_callers(one.traces);
+  }
 }
 
-std::vector<load::KeptFile> Keeper::heads() {
+std::vector<load::KeptFile> Keeper::heads(bool has_machines) {
   std::vector<load::KeptFile> files(paths_.size());
   for (std::size_t i = 0; i < files.size(); ++i) {
     files[i].number = numbers_[i];
@@ -72,16 +78,17 @@ std::vector<load::KeptFile> Keeper::heads() {
     const model::Operations& operations = traces.files.front().operations;
     file.elsewhere.operations = operations.size();
     file.elsewhere.extent_ns = operations.extent_ns();
+    file.elsewhere.has_proxies = !traces.files.front().proxies.empty();
     if (!calls[i]) {
       file.elsewhere.calls.reset();
     }
     if (file.elsewhere.calls) {
       file.elsewhere.calls = std::move(calls[i]);
       for (model::NameId id = 0; id < traces.names.size(); ++id) {
-        file.functions.emplace_back(traces.names.text(id));
+        file.names.emplace_back(traces.names.text(id));
       }
     }
-    rests[i].swap_with(traces.files.front());
+    rests[i].swap_with(traces.files.front(), has_machines);
   }
   const bool is_needed = std::all_of(files.begin(), files.end(), [](const load::KeptFile& file) {
     return file.elsewhere.calls.has_value();
@@ -95,7 +102,7 @@ std::vector<load::KeptFile> Keeper::heads() {
   }
   for (std::size_t i = 0; i < loaded_.size(); ++i) {
     if (!loaded_[i].traces.files.empty()) {
-      rests[i].swap_with(loaded_[i].traces.files.front());
+      rests[i].swap_with(loaded_[i].traces.files.front(), has_machines);
     }
   }
   return files;
@@ -126,6 +133,26 @@ std::vector<load::ReadFile> Keeper::take_some() {
     taken[i].partial = std::move(partials[i]);
   }
   return taken;
+}
+
+void Keeper::give_rows(model::Traces& traces) {
+  std::map<std::string_view, model::TraceFile*> files;
+  for (model::TraceFile& file : traces.files) {
+    files[file.path] = &file;
+  }
+  for (load::LoadedTrace& one : loaded_) {
+    if (one.traces.files.empty()) {
+      continue;
+    }
+    std::vector<model::NameId> names;
+    for (model::NameId id = 0; id < one.traces.names.size(); ++id) {
+      names.push_back(traces.names.find(one.traces.names.text(id)));
+    }
+    model::TraceFile& file = one.traces.files.front();
+    files.at(file.path)->operations.append(std::move(file.operations), names);
+    one.traces = {};
+  }
+  clear();
 }
 
 void Keeper::place(std::vector<KeptCommunicator> communicators) {

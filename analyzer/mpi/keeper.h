@@ -35,9 +35,11 @@ class Keeper {
   /// Reads files, after it has forgotten all others. `numbers` are theirs in the list.
   void read(std::vector<std::uint64_t> numbers, std::vector<std::string> paths);
   /// What is known of each of them.
-  std::vector<load::KeptFile> heads();
+  std::vector<load::KeptFile> heads(bool has_machines);
   /// Takes some of the files away, as partials. Returns none if there are none left.
   std::vector<load::ReadFile> take_some();
+  /// Gives all rows to their files, which know all names.
+  void give_rows(model::Traces& traces);
   void clear() { *this = {}; }
 
   void place(std::vector<KeptCommunicator> communicators);

@@ -2,10 +2,12 @@
 #include "analyzer/mpi/leader.h"
 
 #include <algorithm>
+#include <iterator>
 #include <set>
 #include <string_view>
 #include <utility>
 
+#include "analyzer/model/archive.h"
 #include "analyzer/mpi/packing.h"
 #include "analyzer/mpi/shares.h"
 
@@ -134,8 +136,8 @@ Leader::Share Leader::share(const std::vector<std::string>& paths, bool is_in_or
   return made;
 }
 
-std::size_t Leader::ask_for(const Share& share, const std::vector<std::string>& paths,
-                            Request what) {
+std::size_t Leader::ask_for(const Share& share, const std::vector<std::string>& paths, Request what,
+                            bool has_machines) {
   std::map<int, Packer> requests;
   std::size_t asked = 0;
   for (std::size_t i = 0; i < share.numbers.size(); ++i) {
@@ -148,6 +150,9 @@ std::size_t Leader::ask_for(const Share& share, const std::vector<std::string>& 
     auto request = requests.find(process);
     if (request == requests.end()) {
       request = requests.emplace(process, start_of(what)).first;
+      if (what == Request::kKeep) {
+        request->second.number(has_machines ? 1 : 0);
+      }
       request->second.number(is_local_ ? 0 : 1);
     }
     request->second.number(share.numbers[i]);
@@ -161,12 +166,12 @@ std::size_t Leader::ask_for(const Share& share, const std::vector<std::string>& 
   return asked;
 }
 
-std::vector<load::KeptFile> Leader::keep(const std::vector<std::string>& paths) {
+std::vector<load::KeptFile> Leader::keep(const std::vector<std::string>& paths, bool has_machines) {
   const Share all = messages_.processes() > 1 ? share(paths, true) : Share();
   if (all.numbers.size() < paths.size() || paths.empty()) {
     return {};
   }
-  std::size_t awaited = ask_for(all, paths, Request::kKeep);
+  std::size_t awaited = ask_for(all, paths, Request::kKeep, has_machines);
   kept_paths_ = paths;
   keepers_ = all.processes;
   std::vector<std::uint64_t> own_numbers;
@@ -178,15 +183,25 @@ std::vector<load::KeptFile> Leader::keep(const std::vector<std::string>& paths) 
     }
   }
   keeper_.read(std::move(own_numbers), std::move(own_paths));
-  std::vector<load::KeptFile> files = keeper_.heads();
+  std::vector<load::KeptFile> files = keeper_.heads(has_machines);
   while (awaited > 0) {
     const Message answer = messages_.receive();
-    Unpacker unpacker(answer.text);
-    for (; !unpacker.is_at_end(); --awaited) {
-      files.push_back(unpack_kept(unpacker));
-    }
+    std::vector<load::KeptFile> others;
+    model::unarchive(answer.text, others);
+    awaited -= others.size();
+    files.insert(files.end(), std::make_move_iterator(others.begin()),
+                 std::make_move_iterator(others.end()));
+  }
+  if (has_machines) {
+    kept_ = model::archived(files);
   }
   return files;
+}
+
+Heads Leader::heads(const align::Alignment& alignment) const {
+  Heads heads{kept_paths_, {}, alignment};
+  model::unarchive(kept_, heads.files);
+  return heads;
 }
 
 std::vector<bool> Leader::share_out(const std::vector<std::string>& paths) {

@@ -12,6 +12,7 @@
 #include "analyzer/load/other_processes.h"
 #include "analyzer/mpi/keeper.h"
 #include "analyzer/mpi/messages.h"
+#include "analyzer/mpi/owner.h"
 #include "analyzer/mpi/requests.h"
 
 namespace ringside::mpi {
@@ -23,13 +24,18 @@ class Leader final : public load::OtherProcesses, public align::RowsElsewhere {
 
   load::Inputs find_inputs(const std::vector<std::string>& arguments, model::Problems& problems,
                            const load::DumpChoice& dumps) override;
-  std::vector<load::KeptFile> keep(const std::vector<std::string>& paths) override;
+  std::vector<load::KeptFile> keep(const std::vector<std::string>& paths,
+                                   bool has_machines) override;
   std::vector<bool> share_out(const std::vector<std::string>& paths) override;
   std::vector<load::ReadFile> receive() override;
 
   void place(const model::Traces& traces,
              const std::vector<align::CommunicatorElsewhere>& communicators) override;
   std::vector<align::HostBounds> bounds(const align::RangeElsewhere& range) override;
+
+  /// What was kept last, with an alignment that is given, and the rows of this process.
+  Heads heads(const align::Alignment& alignment) const;
+  Keeper& keeper() { return keeper_; }
 
   /// Ends the other processes. Returns what each process has done, once all have answered.
   std::vector<Statistics> end();
@@ -50,7 +56,8 @@ class Leader final : public load::OtherProcesses, public align::RowsElsewhere {
   /// `is_in_order`: the files of a host are best in one process.
   Share share(const std::vector<std::string>& paths, bool is_in_order);
   /// Asks the other processes for theirs. Returns how many files that is.
-  std::size_t ask_for(const Share& share, const std::vector<std::string>& paths, Request what);
+  std::size_t ask_for(const Share& share, const std::vector<std::string>& paths, Request what,
+                      bool has_machines = false);
   std::map<std::string, FoundFiles> find_on_all_hosts(const std::vector<std::string>& arguments,
                                                       const load::DumpChoice& dumps);
   void take_files(const std::string& host, const FoundFiles& found, load::Inputs& inputs,
@@ -65,6 +72,7 @@ class Leader final : public load::OtherProcesses, public align::RowsElsewhere {
   Statistics own_;
   Keeper keeper_;                        // of this process
   std::vector<std::string> kept_paths_;  // of all files whose rows are kept
+  std::string kept_;                     // an archive of what is known of them
   std::vector<int> keepers_;             // the processes that have them
   std::vector<std::size_t> hosts_in_;    // by communicator: how many
   /// By communicator and process: which of the communicator's hosts have rows there.

@@ -14,6 +14,7 @@
 #include "analyzer/cli/run.h"
 #include "analyzer/mpi/captured_output.h"
 #include "analyzer/mpi/command_line.h"
+#include "analyzer/mpi/divider.h"
 #include "analyzer/mpi/leader.h"
 #include "analyzer/mpi/messages.h"
 #include "analyzer/mpi/worker.h"
@@ -60,6 +61,8 @@ int lead(Messages& messages, int argc, char** argv) {
   Leader leader(messages, line.is_local);
   load::set_other_processes(&leader);
   align::set_rows_elsewhere(&leader);
+  Divider divider(messages, leader);
+  metrics::set_figures_elsewhere(&divider);
   CapturedOutput output;
   const int status = run_command(line, line.words);
   const std::vector<Statistics> statistics = leader.end();

@@ -137,56 +137,6 @@ Statistics unpack_statistics(Unpacker& unpacker) {
   return statistics;
 }
 
-void pack(const load::KeptFile& file, Packer& packer) {
-  const auto& [operations, extent_ns, calls] = file.elsewhere;
-  packer.number(file.number);
-  packer.text(file.head);
-  packer.number(operations);
-  packer.number(extent_ns ? 1 : 0);
-  packer.number(static_cast<std::uint64_t>(extent_ns ? extent_ns->first : 0));
-  packer.number(static_cast<std::uint64_t>(extent_ns ? extent_ns->second : 0));
-  packer.number(calls ? 1 : 0);
-  packer.number(calls ? calls->size() : 0);
-  for (std::size_t i = 0; calls && i < calls->size(); ++i) {
-    const model::ContextCalls& one = (*calls)[i];
-    for (const std::uint64_t number :
-         {std::uint64_t{one.context}, one.digest[0], one.digest[1], one.functions.size()}) {
-      packer.number(number);
-    }
-    for (const auto& [function, count] : one.functions) {
-      packer.text(file.functions[function]);
-      packer.number(count);
-    }
-  }
-}
-
-load::KeptFile unpack_kept(Unpacker& unpacker) {
-  load::KeptFile file;
-  file.number = unpacker.number();
-  file.head = unpacker.text();
-  file.elsewhere.operations = unpacker.number();
-  const bool has_extent = unpacker.number() != 0;
-  const auto from_ns = static_cast<std::int64_t>(unpacker.number());
-  const auto to_ns = static_cast<std::int64_t>(unpacker.number());
-  if (has_extent) {
-    file.elsewhere.extent_ns = {from_ns, to_ns};
-  }
-  if (unpacker.number() != 0) {
-    file.elsewhere.calls.emplace();
-  }
-  for (std::uint64_t left = unpacker.number(); left > 0; --left) {
-    model::ContextCalls& one = file.elsewhere.calls->emplace_back();
-    one.context = static_cast<std::uint32_t>(unpacker.number());
-    one.digest = {unpacker.number(), unpacker.number()};
-    for (std::uint64_t more = unpacker.number(); more > 0; --more) {
-      const auto function = static_cast<model::NameId>(file.functions.size());
-      file.functions.push_back(unpacker.text());
-      one.functions.emplace_back(function, unpacker.number());
-    }
-  }
-  return file;
-}
-
 void pack(const std::vector<KeptCommunicator>& communicators, Packer& packer) {
   for (const KeptCommunicator& communicator : communicators) {
     packer.texts(communicator.functions);

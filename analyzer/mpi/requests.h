@@ -5,10 +5,16 @@
 //   kRead    1 where all hosts see the same files, else 0; then the number, the size and the path
 //   of
 //            each file -> some messages, each with the number and the partial of some of the files
-//   kKeep    the same -> one message, with the KeptFile of each; the rows stay there
+//   kKeep    whether machines are wanted, then the same -> one message, with the KeptFile of each;
+//            the rows stay there
 //   kSend    nothing -> messages as of kRead, of the files that it keeps; it forgets them
 //   kPlace   KeptCommunicator of each communicator -> nothing
 //   kBounds  RangeElsewhere -> HostBounds of each operation and host
+//   kHeads   Heads -> Arrivals
+//   kOrder   the place of each operation -> where their order cannot be cut
+//   kDivide  Division -> nothing
+//   kSum     SumRequest -> SumAnswer
+//   kFigures WantedDurations -> FoundDurations
 //   kEnd     nothing -> Statistics; the process ends
 #ifndef RINGSIDE_ANALYZER_MPI_REQUESTS_H
 #define RINGSIDE_ANALYZER_MPI_REQUESTS_H
@@ -31,7 +37,20 @@ class Messages;
 class Packer;
 class Unpacker;
 
-enum class Request : std::uint64_t { kFind, kRead, kKeep, kSend, kPlace, kBounds, kEnd };
+enum class Request : std::uint64_t {
+  kFind,
+  kRead,
+  kKeep,
+  kSend,
+  kPlace,
+  kBounds,
+  kHeads,
+  kOrder,
+  kDivide,
+  kSum,
+  kFigures,
+  kEnd
+};
 
 /// The state of a file, by which it is known whether two hosts see the same one.
 struct FileState {
@@ -68,8 +87,6 @@ void pack(const load::DumpChoice& dumps, Packer& packer);
 load::DumpChoice unpack_dump_choice(Unpacker& unpacker);
 void pack(const FoundFiles& found, Packer& packer);
 FoundFiles unpack_found(Unpacker& unpacker);
-void pack(const load::KeptFile& file, Packer& packer);
-load::KeptFile unpack_kept(Unpacker& unpacker);
 void pack(const std::vector<KeptCommunicator>& communicators, Packer& packer);
 std::vector<KeptCommunicator> unpack_communicators(Unpacker& unpacker);
 void pack(const align::RangeElsewhere& range, Packer& packer);

@@ -9,7 +9,9 @@
 #include <utility>
 
 #include "analyzer/load/other_processes.h"
+#include "analyzer/model/archive.h"
 #include "analyzer/mpi/keeper.h"
+#include "analyzer/mpi/owner.h"
 #include "analyzer/mpi/packing.h"
 #include "analyzer/mpi/requests.h"
 
@@ -81,15 +83,13 @@ void read_files(Messages& messages, Unpacker& request, Statistics& statistics) {
 }
 
 void keep_files(Messages& messages, Unpacker& request, Keeper& keeper, Statistics& statistics) {
+  const bool has_machines = request.number() != 0;
   const bool are_shared = request.number() != 0;
   Batch all =
       take_batch(request, are_shared, std::numeric_limits<std::uint64_t>::max(), statistics);
   keeper.read(std::move(all.numbers), std::move(all.paths));
-  Packer answer;
-  for (const load::KeptFile& file : keeper.heads()) {
-    pack(file, answer);
-  }
-  messages.send(0, answer.packed());
+  std::vector<load::KeptFile> files = keeper.heads(has_machines);
+  messages.send(0, model::archived(files));
 }
 
 void send_kept(Messages& messages, Keeper& keeper) {
@@ -105,15 +105,48 @@ void send_bounds(Messages& messages, Unpacker& request, const Keeper& keeper) {
   messages.send(0, answer.packed());
 }
 
+// The steps to figures; see requests.h.
+void serve_figures(Messages& messages, Request what, std::string_view text, Keeper& keeper,
+                   Owner& owner) {
+  if (what == Request::kHeads) {
+    Heads heads;
+    model::unarchive(text, heads);
+    owner.begin(std::move(heads), keeper);
+    Arrivals arrivals = owner.arrivals();
+    messages.send(0, model::archived(arrivals));
+  } else if (what == Request::kOrder) {
+    std::vector<std::uint32_t> places;
+    model::unarchive(text, places);
+    auto inversions = owner.inversions(std::move(places));
+    messages.send(0, model::archived(inversions));
+  } else if (what == Request::kDivide) {
+    Division division;
+    model::unarchive(text, division);
+    owner.divide(std::move(division), messages);
+  } else if (what == Request::kSum) {
+    SumRequest request;
+    model::unarchive(text, request);
+    SumAnswer answer = owner.sum_up(request);
+    messages.send(0, model::archived(answer));
+  } else {
+    WantedDurations wanted;
+    model::unarchive(text, wanted);
+    FoundDurations found = owner.find(wanted);
+    messages.send(0, model::archived(found));
+  }
+}
+
 }  // namespace
 
 void serve(Messages& messages) {
   Statistics statistics;
   Keeper keeper;
+  Owner owner;
   for (;;) {
     const Message message = messages.receive();
     Unpacker request(message.text);
-    switch (static_cast<Request>(request.number())) {
+    const auto what = static_cast<Request>(request.number());
+    switch (what) {
       case Request::kFind:
         find_files(messages, request);
         break;
@@ -131,6 +164,13 @@ void serve(Messages& messages) {
         break;
       case Request::kBounds:
         send_bounds(messages, request, keeper);
+        break;
+      case Request::kHeads:
+      case Request::kOrder:
+      case Request::kDivide:
+      case Request::kSum:
+      case Request::kFigures:
+        serve_figures(messages, what, request.rest(), keeper, owner);
         break;
       case Request::kEnd: {
         complete(messages, statistics);

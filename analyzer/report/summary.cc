@@ -86,7 +86,7 @@ std::string words_of(const model::Sampling& sampling) {
 
 void add_file(const model::TraceFile& file, InputFacts& facts) {
   facts.files.push_back(&file);
-  facts.operations += file.operations.size();
+  facts.operations += file.operation_count();
   facts.size_bytes += file.size_bytes;
   facts.windows = std::max<std::uint64_t>(facts.windows, file.windows.size());
   facts.jobs.insert(file.process.job);
@@ -120,9 +120,9 @@ void add_file(const model::TraceFile& file, InputFacts& facts) {
   add_segments(file, facts);
   facts.without_starts += file.process.tells_start ? 0 : 1;
   facts.dumps += file.process.tells_begin ? 0 : 1;
-  if (file.operations_written && *file.operations_written > file.operations.size()) {
+  if (file.operations_written && *file.operations_written > file.operation_count()) {
     auto& lost = file.process.tells_start ? facts.lines_lost : facts.not_recorded;
-    lost += *file.operations_written - file.operations.size();
+    lost += *file.operations_written - file.operation_count();
   }
 }
 
@@ -187,16 +187,22 @@ std::optional<double> wait_share_percent(const metrics::Row& row, std::int64_t a
 Summary make_summary(const facts::Facts& facts, const model::Problems& problems,
                      std::vector<std::string> duplicates, metrics::RowsBy by,
                      metrics::Stragglers* stragglers, const facts::Fold& also) {
-  const model::Traces& traces = facts.traces();
-  const match::Matches& matches = facts.matches();
+  return make_summary(facts.traces(), facts.matches(), facts.alignment(), problems,
+                      std::move(duplicates), by, metrics::make_rows(facts, by, stragglers, also));
+}
+
+Summary make_summary(const model::Traces& traces, const match::Matches& matches,
+                     const align::Alignment& alignment, const model::Problems& problems,
+                     std::vector<std::string> duplicates, metrics::RowsBy by,
+                     std::vector<metrics::CommunicatorRows> rows) {
   Summary summary;
   summary.by = by;
   summary.problems = &problems;
-  summary.rows = metrics::make_rows(facts, by, stragglers, also);
+  summary.rows = std::move(rows);
   metrics::add_peaks(traces, matches, summary.rows);
   summary.runs = matches.runs.runs;
   summary.communicators = matches.communicators;
-  summary.alignment = &facts.alignment();
+  summary.alignment = &alignment;
 
   for (const model::TraceFile& file : traces.files) {
     add_file(file, summary.inputs);

@@ -80,6 +80,12 @@ Summary make_summary(const facts::Facts& facts, const model::Problems& problems,
                      metrics::RowsBy by = metrics::RowsBy::kKind,
                      metrics::Stragglers* stragglers = nullptr, const facts::Fold& also = {});
 
+/// The same, of rows that were made.
+Summary make_summary(const model::Traces& traces, const match::Matches& matches,
+                     const align::Alignment& alignment, const model::Problems& problems,
+                     std::vector<std::string> duplicates, metrics::RowsBy by,
+                     std::vector<metrics::CommunicatorRows> rows);
+
 std::uint64_t dropped_total(const InputFacts& inputs);
 
 /// Says what the traces lack, each such as "2 traces not closed": what it holds is not known. Empty

@@ -20,7 +20,22 @@ import time
 
 import mpi_runs
 
-# The options of ringside_generate, and commands.
+def group_calls(lines):
+    """Calls two and two of them together."""
+    return [re.sub(r'"group":(\d+)', lambda group: f'"group":{(int(group[1]) + 1) // 2}', line) for line in lines]
+
+
+def swap_times(lines):
+    """Has three operations run before the one that was called before them, on this rank alone."""
+    for i in (100, 200, 300):
+        places = [k for k, line in enumerate(lines) if '"start_ns"' in line][i:i + 2]
+        times = [re.search(r'"start_ns":\d+,"end_ns":\d+', lines[k])[0] for k in places]
+        for k, own, other in zip(places, times, reversed(times)):
+            lines[k] = lines[k].replace(own, other)
+    return lines
+
+
+# The options of ringside_generate, and commands; what is changed in each trace, or in the third.
 JOBS = [
     ("--hosts 3 --ranks-per-host 2 --split 2 --iterations 30 --straggler 3:900 --truncate 1 --lose 4 --steps",
      ["summary", "stragglers --format json", "match --format json", "network --format json",
@@ -33,7 +48,24 @@ JOBS = [
     ("--hosts 4 --ranks-per-host 3 --split 3 --iterations 60 --jitter 0.3 --seed 5 "
      "--pattern AllReduce:1048576,AllGather:4096:split,Broadcast:4096,Reduce:65536:orthogonal,AlltoAll:65536",
      ["match --format json --align-report", "match --no-align", "match --clock-error 50us --align-report",
-      "match --func Broadcast", "match --host host1", "communicators --format json"]),
+      "match --func Broadcast", "match --host host1", "communicators --format json", "summary", "summary --no-align",
+      "summary --format json --align-report --strict", "summary --no-findings --intervals --nominal",
+      "summary --format csv --by user-tag", "summary --by caller --clock-error 50us", "summary --by range",
+      "summary --no-findings --fail-on busbw<1,straggler>5%,wait>1%,mismatch", "stragglers --format json",
+      "stragglers --by caller --no-align", "stragglers --by range"]),
+    # Each process sums up some of the operations: one communicator, a late rank, and roots.
+    ("--hosts 3 --ranks-per-host 2 --iterations 200 --jitter 0.2 --straggler 4:700:20 --seed 6 "
+     "--pattern AllReduce:1048576,Broadcast:65536,AllGather:4096",
+     ["summary --format json", "stragglers --format json", "summary --fail-on straggler>1%"]),
+    # Operations of several communicators run side by side, and a late rank's waits cascade.
+    ("--operations-only --hosts 2 --ranks-per-host 4 --split 2 --iterations 150 --late-random 5:3:20 --persistence 0.5 "
+     "--seed 8 --pattern AllReduce:1048576:split,ReduceScatter:65536:orthogonal,AllReduce:4096:split",
+     ["summary --format json", "stragglers --format json", "summary --no-findings"]),
+    ("--hosts 3 --ranks-per-host 2 --iterations 150 --jitter 0.2 --lose 4 --seed 6 "
+     "--pattern AllReduce:1048576,Broadcast:65536,AllGather:4096", ["summary --format json", "stragglers"], group_calls),
+    # Ranks contradict each other, so one process gets all rows.
+    ("--hosts 3 --ranks-per-host 2 --iterations 150 --jitter 0.2 --seed 7 "
+     "--pattern AllReduce:1048576,Broadcast:65536,AllGather:4096", ["summary --format json", "stragglers"], swap_times),
 ]
 troubles = []
 
@@ -51,10 +83,13 @@ def ringside(program, directory, words):
             result.stderr.decode(errors="backslashreplace"), "")
 
 
-def make_job(generate, directory, options):
+def make_job(generate, directory, options, change=None):
     subprocess.run([generate, str(directory), *options.split()], check=True, stdout=subprocess.DEVNULL)
-    # A compressed trace, and one with bad lines.
     traces = sorted(directory.glob("*.json"))
+    for trace in [] if change is None else traces if change is group_calls else traces[2:3]:
+        lines = change(trace.read_text(encoding="utf-8").split("\n"))
+        trace.write_text("\n".join(lines), encoding="utf-8")
+    # A compressed trace, and one with bad lines.
     traces[0].with_name(traces[0].name + ".gz").write_bytes(gzip.compress(traces[0].read_bytes()))
     traces[0].unlink()
     lines = traces[1].read_bytes().splitlines(keepends=True)
@@ -63,7 +98,7 @@ def make_job(generate, directory, options):
 
 def check_equal(mpi, program, directory):
     """All commands with 1, 2, 3 and 7 processes, and with messages in pieces."""
-    work = [(processes, [*command.split(), f"job{i}"]) for i, (_, commands) in enumerate(JOBS)
+    work = [(processes, [*command.split(), f"job{i}"]) for i, (_, commands, *_) in enumerate(JOBS)
             for command in commands for processes in (1, 2, 3, 7)]
     # As in check_cases.py, most of the time is waiting.
     with concurrent.futures.ThreadPoolExecutor(2 * os.cpu_count()) as pool:
@@ -73,9 +108,9 @@ def check_equal(mpi, program, directory):
     words = ["summary", "job0"]
     require(mpi.run(3, directory, words, RINGSIDE_MPI_PIECE_BYTES="1000")
             == ringside(program, directory, words), "messages in pieces")
-    words = ["match", "--align-report", "job3"]
-    require(mpi.run(3, directory, words, RINGSIDE_MPI_PIECE_BYTES="1000")
-            == ringside(program, directory, words), "match, messages in pieces")
+    for words in (["match", "--align-report", "job3"], ["summary", "job3"]):
+        require(mpi.run(3, directory, words, RINGSIDE_MPI_PIECE_BYTES="1000")
+                == ringside(program, directory, words), f"messages in pieces: {words}")
     # Two runs are read one after the other.
     words = ["compare", "job0", "job1"]
     require(mpi.run(3, directory, words) == ringside(program, directory, words), "compare")
@@ -126,25 +161,30 @@ def check_local(mpi, program, directory):
 
 
 def check_rows_stay(mpi, program, generate, directory):
-    """Where all ranks made the same calls, `match` leaves the rows where they are, and else it gets them."""
-    def received(words):
+    """Where all ranks made the same calls, process 0 gets no rows, or those of its part, and else it gets all."""
+    def received(words, process=0):
         statistics = mpi.run(2, directory, ["--stats", *words])[2]
-        number, unit = next(line for line in statistics.splitlines() if line.startswith("      0  ")).split()[7:9]
+        number, unit = next(line for line in statistics.splitlines() if line.startswith(f"      {process}  ")).split()[7:9]
         return float(number) * {"B": 1, "KiB": 1024, "MiB": 1048576}[unit]
     options = "--operations-only --hosts 2 --ranks-per-host 32 --iterations 400 --pattern AllReduce:1048576"
     for job, fault in (("alike", ""), ("differs", " --mismatch size:3:17")):
         subprocess.run([generate, str(directory / job), *(options + fault).split()], check=True,
                        stdout=subprocess.DEVNULL)
-        rows, summed_up = received(["summary", "--no-findings", job]), received(["match", job])
+        rows = received(["calls", "--format", "csv", job])
+        summed_up = received(["match", job])
         require((summed_up < rows / 2) == (fault == ""), f"{job}: {summed_up} of {rows} bytes")
+        for command in ("summary", "stragglers"):
+            of_other = received([command, job], 1)
+            require((of_other > rows) == (fault == ""), f"{job}: {command} gives process 1 {of_other} bytes")
     # Ranks of one host in processes of several, and hosts with files of their own.
     for i, trace in enumerate(sorted((directory / "alike").glob("*.json"))):
         place = directory / f"part{i % 3}" / "alike"
         place.mkdir(parents=True, exist_ok=True)
         shutil.copy2(trace, place)
-    words = ["match", "--align-report", "alike"]
-    require(mpi.run_parts(as_hosts(directory, ["--local", *words], [("part0", 1), ("part1", 2), ("part2", 1)]))
-            == ringside(program, directory, words), "match --local")
+    for command in ("match", "summary"):
+        words = [command, "--align-report", "alike"]
+        require(mpi.run_parts(as_hosts(directory, ["--local", *words], [("part0", 1), ("part1", 2), ("part2", 1)]))
+                == ringside(program, directory, words), f"{command} --local")
 
 
 def check_death(mpi, directory):
@@ -220,8 +260,8 @@ def main():
     library = subprocess.run([mpiexec, "--version"], capture_output=True, text=True, check=True).stdout
     with tempfile.TemporaryDirectory() as temporary:
         directory = pathlib.Path(temporary)
-        for i, (options, _) in enumerate(JOBS):
-            make_job(generate, directory / f"job{i}", options)
+        for i, (options, _, *change) in enumerate(JOBS):
+            make_job(generate, directory / f"job{i}", options, *change)
         check_command_line(mpi, program, directory, "Open MPI" if "Open" in library else "MPICH")
         check_local(mpi, program, directory)
         check_death(mpi, directory)

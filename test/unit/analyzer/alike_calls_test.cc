@@ -56,6 +56,44 @@ TEST_CASE("ranks that made the same calls match, at whatever times they did") {
   CHECK(calls_by_number(builder.traces().files[1].operations).size() == 2);
 }
 
+TEST_CASE("ranks that called the same operations in other groups did not make the same calls") {
+  TraceBuilder builder;
+  add_ranks(builder, 2, 2);
+  for (std::size_t file = 0; file < 2; ++file) {
+    for (model::Operation& one : builder.operations(file)) {
+      one.group = 10 * file + one.id / 2;  // their numbers are each rank's own
+    }
+  }
+  CHECK(match_heads(builder));
+  builder.operations(1)[3].group = *builder.operations(1)[2].group;
+  CHECK_FALSE(match_heads(builder));
+  for (std::size_t file = 0; file < 2; ++file) {
+    builder.operations(file)[3].group = 0;  // this number was before
+  }
+  CHECK_FALSE(match_heads(builder));
+}
+
+TEST_CASE("rows of the same calls are matched as those of any calls") {
+  TraceBuilder builder;
+  add_ranks(builder, 3, 3);
+  const auto alike = match_heads(builder);
+  REQUIRE(alike);
+  const Matches all = match_operations(builder.traces());
+  const Matches same = match_rows(builder.traces(), *alike);
+  REQUIRE(same.operations.size() == all.operations.size());
+  for (std::size_t i = 0; i < all.operations.size(); ++i) {
+    CHECK(same.operations[i].func == all.operations[i].func);
+    CHECK(same.operations[i].number == all.operations[i].number);
+    CHECK(same.operations[i].way == all.operations[i].way);
+    REQUIRE(same.operations[i].part_count == all.operations[i].part_count);
+    for (std::size_t k = 0; k < all.operations[i].part_count; ++k) {
+      CHECK(parts_of(same, same.operations[i])[k].operation ==
+            parts_of(all, all.operations[i])[k].operation);
+    }
+  }
+  CHECK(same.everywhere == std::vector<std::uint64_t>{8});
+}
+
 TEST_CASE("a rank without a trace has not recorded them") {
   TraceBuilder builder;
   add_ranks(builder, 2, 3);

@@ -40,7 +40,8 @@ class Others final : public load::OtherProcesses {
                            const load::DumpChoice& dumps) override {
     return load::find_own_inputs(arguments, problems, dumps);
   }
-  std::vector<load::KeptFile> keep(const std::vector<std::string>& /*paths*/) override {
+  std::vector<load::KeptFile> keep(const std::vector<std::string>& /*paths*/,
+                                   bool /*has_machines*/) override {
     return {};
   }
   std::vector<bool> share_out(const std::vector<std::string>& paths) override {

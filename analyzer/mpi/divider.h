@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The figures of operations whose rows are in several processes: process 0 says who owns which
+// operations, and joins what the owners have summed up.
+#ifndef RINGSIDE_ANALYZER_MPI_DIVIDER_H
+#define RINGSIDE_ANALYZER_MPI_DIVIDER_H
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "analyzer/metrics/figures_elsewhere.h"
+#include "analyzer/mpi/leader.h"
+#include "analyzer/mpi/messages.h"
+#include "analyzer/mpi/owner.h"
+#include "analyzer/mpi/requests.h"
+
+namespace ringside::mpi {
+
+class Divider final : public metrics::FiguresElsewhere {
+ public:
+  /// Both must outlive it.
+  Divider(Messages& messages, Leader& leader) : messages_(messages), leader_(leader) {}
+
+  metrics::FiguresFound find(const align::Alignment& alignment,
+                             std::optional<metrics::RowsBy> rows_by,
+                             std::optional<metrics::RowsBy> late_by) override;
+
+ private:
+  void begin(const align::Alignment& alignment);
+  void divide(Division division);
+  bool sum_up(std::optional<metrics::RowsBy> rows_by, std::optional<metrics::RowsBy> late_by,
+              metrics::SummedRows& rows, std::string& late);
+  void refine(metrics::SummedRows& rows);
+  void tell(int process, Request what, std::string_view text);
+  void tell_others(Request what, std::string_view text);
+  /// Calls take(process, text) for the answer of each other process.
+  template <typename Take>
+  void hear_others(const Take& take);
+
+  Messages& messages_;
+  Leader& leader_;
+  Owner owner_;
+  bool has_begun_ = false;
+  align::StampErrors errors_;
+};
+
+}  // namespace ringside::mpi
+
+#endif  // RINGSIDE_ANALYZER_MPI_DIVIDER_H

@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "analyzer/mpi/owner.h"
+
+#include <algorithm>
+#include <functional>
+#include <stdexcept>
+
+#include "analyzer/load/trace_loader.h"
+#include "analyzer/metrics/operation_order.h"
+#include "analyzer/model/archive.h"
+#include "analyzer/model/parallel.h"
+#include "analyzer/model/problem.h"
+
+namespace ringside::mpi {
+namespace {
+
+// One thread takes so many operations at a time.
+constexpr std::size_t kArrivalsAtATime = 256;
+// Rows of so many operations of ranks are on their way at one time.
+constexpr std::size_t kRowsAtATime = std::size_t{1} << 18;
+
+}  // namespace
+
+void Owner::begin(Heads&& heads, Keeper& keeper) {
+  model::Problems told;  // process 0 has them
+  traces_ = load::join_heads(heads.paths, std::move(heads.files), told);
+  alignment_ = std::move(heads.alignment);
+  auto calls = match::match_alike(traces_);
+  if (!calls) {
+    throw std::runtime_error("the processes do not agree on what all ranks have called");
+  }
+  calls_ = std::move(*calls);
+  keeper.give_rows(traces_);
+  alignment_.set_stamp_errors(align::StampErrors(traces_));
+  match();
+  std::map<std::pair<std::uint32_t, model::NameId>, std::uint32_t> next;
+  std::uint32_t all = 0;
+  for (std::uint32_t c = 0; c < calls_.functions.size(); ++c) {
+    for (const auto& [function, count] : calls_.functions[c]) {
+      next[{c, function}] = all;
+      all += static_cast<std::uint32_t>(count);
+    }
+  }
+  for (const match::MatchedOperation& operation : matches_.operations) {
+    numbers_.push_back(next.at({operation.communicator, operation.func})++);
+  }
+}
+
+void Owner::match() {
+  matches_ = match::match_rows(traces_, calls_);
+  facts_.emplace(traces_, matches_, alignment_);
+}
+
+Arrivals Owner::arrivals() const {
+  Arrivals found{numbers_, {}, {}, alignment_.stamp_errors()};
+  found.last_ns.resize(numbers_.size());
+  found.groups.resize(numbers_.size());
+  for_each_on_cores(numbers_.size() / kArrivalsAtATime + 1, [&](std::size_t, std::size_t portion) {
+    const std::size_t first = portion * kArrivalsAtATime;
+    const auto some = match::portion_of(first, kArrivalsAtATime, numbers_.size());
+    facts_->last_arrivals(some, [&](std::size_t i, const std::optional<std::int64_t>& last_ns) {
+      found.last_ns[first + i] = last_ns.value_or(Arrivals::kNone);
+      const match::Part part = matches_.parts[matches_.operations[first + i].first_part];
+      if (part.member == 0) {
+        const auto group = traces_.files[part.file].operations.group(part.operation);
+        found.groups[first + i] = group ? *group + 1 : 0;
+      }
+    });
+  });
+  return found;
+}
+
+std::vector<std::pair<std::uint32_t, std::uint32_t>> Owner::inversions(
+    std::vector<std::uint32_t>&& places) {
+  places_ = std::move(places);
+  std::vector<std::uint32_t> own;
+  for (const std::uint32_t number : numbers_) {
+    own.push_back(places_[number]);
+  }
+  return metrics::find_inversions(*facts_, own);
+}
+
+void Owner::divide(Division&& division, Messages& messages) {
+  const auto owner_of = [&](std::uint32_t number) {
+    const auto next =
+        std::upper_bound(division.begins.begin(), division.begins.end(), places_[number]);
+    return static_cast<std::size_t>(next - division.begins.begin()) - 1;
+  };
+  // By file and operation of the file: who owns it.
+  std::vector<std::vector<std::uint32_t>> owners(traces_.files.size());
+  for (std::size_t i = 0; i < owners.size(); ++i) {
+    owners[i].resize(traces_.files[i].operations.size());
+  }
+  for (std::size_t i = 0; i < matches_.operations.size(); ++i) {
+    const auto owner = static_cast<std::uint32_t>(owner_of(numbers_[i]));
+    for (const match::Part& part : match::parts_of(matches_, matches_.operations[i])) {
+      owners[part.file][part.operation] = owner;
+    }
+  }
+  facts_.reset();
+  matches_ = {};
+  numbers_.clear();
+  const auto processes = static_cast<std::size_t>(messages.processes());
+  std::vector<model::Operations> received(traces_.files.size());
+  bool has_more = true;
+  for (std::size_t next = 0; has_more;) {
+    std::vector<model::ArchiveWriter> writers(processes);
+    for (std::size_t rows = 0; next < owners.size() && rows < kRowsAtATime; ++next) {
+      model::Operations& all = traces_.files[next].operations;
+      rows += all.size();
+      std::vector<model::Operations> of_owners(processes);
+      for (std::size_t i = 0; i < all.size(); ++i) {
+        of_owners[owners[next][i]].push_back(all[i]);
+      }
+      all = {};
+      owners[next] = {};
+      for (std::size_t process = 0; process < processes; ++process) {
+        if (!of_owners[process].empty()) {
+          std::uint64_t file = next;
+          writers[process](file, of_owners[process]);
+        }
+      }
+    }
+    std::vector<std::string> texts;
+    for (model::ArchiveWriter& writer : writers) {
+      texts.push_back((next < owners.size() ? '1' : '0') + writer.take());
+    }
+    has_more = false;
+    for (const std::string& text : messages.exchange(std::move(texts))) {
+      has_more = has_more || text.front() == '1';
+      model::ArchiveReader reader(std::string_view(text).substr(1));
+      while (!reader.is_at_end()) {
+        std::uint64_t file = 0;
+        model::Operations operations;
+        reader(file, operations);
+        model::Operations& here = received.at(file);
+        if (here.empty()) {
+          here = std::move(operations);
+        } else {
+          here.append(std::move(operations));
+        }
+      }
+    }
+  }
+  for (std::size_t i = 0; i < received.size(); ++i) {
+    traces_.files[i].operations = std::move(received[i]);
+  }
+  alignment_.set_stamp_errors(std::move(division.errors));
+  for (std::uint32_t number = 0; number < places_.size(); ++number) {
+    if (owner_of(number) == static_cast<std::size_t>(messages.process())) {
+      numbers_.push_back(number);
+    }
+  }
+  match();
+}
+
+SumAnswer Owner::sum_up(const SumRequest& request) {
+  SumAnswer answer;
+  std::optional<metrics::LateCosts> late;
+  if (request.late_by) {
+    late.emplace(*facts_, *request.late_by);
+    if (!request.late.empty()) {
+      model::unarchive(request.late, *late);
+    }
+  }
+  const auto read = [&](const facts::Fold& fold) { answer.is_in_order = late->add_all(fold); };
+  if (request.rows_by) {
+    rows_ = metrics::sum_up_rows(*facts_, *request.rows_by, {},
+                                 late ? std::function<void(const facts::Fold&)>(read) : nullptr);
+    answer.rows = model::archived(rows_);
+  } else if (late) {
+    read({});
+  }
+  if (late) {
+    answer.late = model::archived(*late);
+  }
+  return answer;
+}
+
+FoundDurations Owner::find(const WantedDurations& wanted) const {
+  FoundDurations found;
+  for (const auto& [key, buckets] : wanted) {
+    if (const auto row = rows_.rows.find(key); row != rows_.rows.end()) {
+      found[key] = row->second.times.find(buckets);
+    }
+  }
+  return found;
+}
+
+metrics::Stragglers Owner::judge(metrics::RowsBy by, std::string_view late) const {
+  metrics::LateCosts costs(*facts_, by);
+  model::unarchive(late, costs);
+  return metrics::judge_costs(std::move(costs));
+}
+
+}  // namespace ringside::mpi

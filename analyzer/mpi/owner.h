@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The operations that a process sums up, with the rows of all ranks. First it has all rows of the
+// files that it has read; then the processes give each other the rows of the operations that each
+// owns. Operations are numbered over all processes: by communicator, function and number.
+#ifndef RINGSIDE_ANALYZER_MPI_OWNER_H
+#define RINGSIDE_ANALYZER_MPI_OWNER_H
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "analyzer/align/alignment.h"
+#include "analyzer/align/stamp_errors.h"
+#include "analyzer/facts/facts.h"
+#include "analyzer/load/other_processes.h"
+#include "analyzer/match/alike_calls.h"
+#include "analyzer/metrics/grouping.h"
+#include "analyzer/metrics/late_costs.h"
+#include "analyzer/metrics/row_sums.h"
+#include "analyzer/model/trace.h"
+#include "analyzer/mpi/keeper.h"
+#include "analyzer/mpi/messages.h"
+
+namespace ringside::mpi {
+
+/// What is known of all files, and the clocks.
+struct Heads {
+  std::vector<std::string> paths;
+  std::vector<load::KeptFile> files;
+  align::Alignment alignment;
+
+  template <typename Archive>
+  void transfer(Archive& archive) {
+    archive(paths, files, alignment);
+  }
+};
+
+/// The operations of which a process has a row.
+struct Arrivals {
+  std::vector<std::uint32_t> numbers;
+  std::vector<std::int64_t> last_ns;  // of the ranks that are here; kNone: none has a time
+  std::vector<std::uint64_t> groups;  // of the first rank, from 1, if it is here; else 0
+  align::StampErrors errors;          // of the files that are here
+
+  static constexpr std::int64_t kNone = INT64_MIN;
+
+  template <typename Archive>
+  void transfer(Archive& archive) {
+    archive(numbers, last_ns, groups, errors);
+  }
+};
+
+/// Who owns what: process p the operations whose places are from the p-th of `begins` on.
+struct Division {
+  std::vector<std::uint32_t> begins;
+  align::StampErrors errors;  // of all files
+
+  template <typename Archive>
+  void transfer(Archive& archive) {
+    archive(begins, errors);
+  }
+};
+
+/// What is to be summed up, and what was of operations that come before.
+struct SumRequest {
+  std::optional<metrics::RowsBy> rows_by;
+  std::optional<metrics::RowsBy> late_by;
+  std::string late;  // an archive of LateCosts; empty: there are none before
+
+  template <typename Archive>
+  void transfer(Archive& archive) {
+    archive(rows_by, late_by, late);
+  }
+};
+
+struct SumAnswer {
+  bool is_in_order = true;  // else one process must own all operations
+  std::string rows;         // an archive of SummedRows
+  std::string late;
+
+  template <typename Archive>
+  void transfer(Archive& archive) {
+    archive(is_in_order, rows, late);
+  }
+};
+
+using WantedDurations = std::map<metrics::RowKey, metrics::RowTimes::Wanted>;
+using FoundDurations = std::map<metrics::RowKey, metrics::RowTimes::Found>;
+
+class Owner {
+ public:
+  /// Takes the rows that the process keeps.
+  void begin(Heads&& heads, Keeper& keeper);
+  Arrivals arrivals() const;
+  /// Where the order of operations cannot be cut (metrics::find_inversions()), by the place of each
+  /// operation.
+  std::vector<std::pair<std::uint32_t, std::uint32_t>> inversions(
+      std::vector<std::uint32_t>&& places);
+  /// All processes do this together.
+  void divide(Division&& division, Messages& messages);
+  SumAnswer sum_up(const SumRequest& request);
+  /// Of the rows that were summed up last.
+  FoundDurations find(const WantedDurations& wanted) const;
+  /// Says who is late, by what all have summed up.
+  metrics::Stragglers judge(metrics::RowsBy by, std::string_view late) const;
+
+  const match::AlikeCalls& calls() const { return calls_; }
+
+ private:
+  void match();
+
+  model::Traces traces_;
+  match::AlikeCalls calls_;
+  align::Alignment alignment_;
+  match::Matches matches_;
+  std::optional<facts::Facts> facts_;
+  std::vector<std::uint32_t> numbers_;  // of Matches::operations
+  std::vector<std::uint32_t> places_;   // of all operations, by number
+  metrics::SummedRows rows_;
+};
+
+}  // namespace ringside::mpi
+
+#endif  // RINGSIDE_ANALYZER_MPI_OWNER_H
