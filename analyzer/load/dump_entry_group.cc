@@ -44,7 +44,9 @@ std::string contradiction_of(const NamedCall& call, const model::Context& contex
              : std::string();
 }
 
-void DumpGroups::read(std::int64_t rank, bool are_described, std::uint32_t replica_ranks) {
+std::vector<std::string> DumpGroups::read(std::int64_t rank, bool are_described,
+                                          std::uint32_t replica_ranks) {
+  std::vector<std::string> troubles;
   are_described_ = are_described;
   const auto groups = tree_.dict(tree_.at(root_, "pg_config"));
   std::map<std::string_view, std::size_t> last;  // of a name that is there twice the last counts
@@ -56,10 +58,17 @@ void DumpGroups::read(std::int64_t rank, bool are_described, std::uint32_t repli
     if (last[name] != i) {
       continue;
     }
+    if (are_described && tree_.text(tree_.at(groups[i + 1], "name")) != name) {
+      troubles.push_back("pg_config has no name, or another one, in group " + name);
+    }
+    const PlainValue desc = tree_.at(groups[i + 1], "desc");
+    if (desc.kind != PlainValue::Kind::kText) {
+      troubles.push_back("pg_config has no desc that can be read of group " + name);
+    }
     std::string listed(tree_.text(tree_.at(groups[i + 1], "ranks")));
     const auto told = ranks_in(listed);
     std::vector<std::uint32_t> ranks = told.value_or(std::vector<std::uint32_t>());
-    const std::string_view description = tree_.text(tree_.at(groups[i + 1], "desc"));
+    const std::string_view description = tree_.text(desc);
     if (replica_ranks > 0 && description == "default_pg") {
       make_global(rank, replica_ranks, ranks, listed);
     }
@@ -80,6 +89,7 @@ void DumpGroups::read(std::int64_t rank, bool are_described, std::uint32_t repli
       context.nranks = static_cast<std::uint32_t>(ranks.size());
     }
   }
+  return troubles;
 }
 
 const EntryGroup& DumpGroups::of(const PlainValue& entry) {

@@ -43,8 +43,9 @@ class DumpGroups {
 
   /// Adds all groups of this rank to the file, also those that it has never called. Names of groups
   /// are the same on all their ranks, and so are the lists of these. `are_described`: by what users
-  /// call them, and not by a backend. `replica_ranks`: DumpChoice has it.
-  void read(std::int64_t rank, bool are_described, std::uint32_t replica_ranks);
+  /// call them, and not by a backend. `replica_ranks`: DumpChoice has it. Returns what is damaged
+  /// though no call depends on it.
+  std::vector<std::string> read(std::int64_t rank, bool are_described, std::uint32_t replica_ranks);
 
   const EntryGroup& of(const PlainValue& entry);
 

@@ -70,7 +70,14 @@ class DumpReader {
     find_begin(entries);
     is_torchcomms_ = is_of_torchcomms(tree_, tree_.list(entries), keys_);
     fill_process();
-    groups_.read(rank_, !is_torchcomms_, replica_ranks_);
+    for (std::string& trouble : groups_.read(rank_, !is_torchcomms_, replica_ranks_)) {
+      damaged(Harm::kNone, std::move(trouble));
+    }
+    const PlainValue::Kind status = tree_.at(root_, "pg_status").kind;
+    if (!tree_.list(entries).empty() && status != PlainValue::Kind::kDict &&
+        status != PlainValue::Kind::kNone) {
+      damaged(Harm::kNone, "pg_status is no dict");
+    }
     last_of_context_.assign(dump_.file.contexts.size() + 1, kNoEntry);
     numbers_.resize(dump_.file.contexts.size() + 1);
     entries_.reserve(tree_.list(entries).size());
@@ -194,7 +201,8 @@ class DumpReader {
       return;
     }
     const auto groups = tree_.dict(tree_.at(root_, "pg_status"));
-    bool is_told = !groups.empty();
+    // A group that the watchdog does not have may have been called.
+    bool is_told = !groups.empty() && groups.size() / 2 >= dump_.file.contexts.size();
     for (std::size_t i = 0; i + 1 < groups.size(); i += 2) {
       const auto number =
           watched_number(tree_, tree_.at(groups[i + 1], "last_enqueued_collective"));
@@ -208,8 +216,8 @@ class DumpReader {
     }
     if (!is_told) {
       damaged(Harm::kLoss,
-              "there are no entries, and no pg_status that can be read: whether this rank has "
-              "called anything is not known");
+              "there are no entries, and no pg_status of all groups that can be read: whether this "
+              "rank has called anything is not known");
     }
   }
 

@@ -358,12 +358,16 @@ TEST_CASE("a dump without entries has lost them unless nothing was enqueued") {
     INFO(status);
     CHECK(dump.file.bad_lines == 1);
     CHECK(problems_of(dump) ==
-          std::vector<std::string>{"0: there are no entries, and no pg_status that can be read: "
-                                   "whether this rank has called anything is not known"});
+          std::vector<std::string>{"0: there are no entries, and no pg_status of all groups that "
+                                   "can be read: whether this rank has called anything is not "
+                                   "known"});
   }
   CHECK(dump_with("", enqueued("\"4\"")).file.bad_lines == 1);
   CHECK(dump_with("", enqueued("4")).file.bad_lines == 1);
   CHECK(dump_with("", enqueued("-1")).file.bad_lines == 0);
+  // Rank 3 is in two groups, of which this tells one.
+  CHECK(read(dump_of("").insert(1, R"("pg_status":)" + enqueued("-1") + ','), 3).file.bad_lines ==
+        1);
   // nccl2 counts from 0, so that this may be nothing.
   CHECK(dump_with("", enqueued("0")).file.bad_lines == 0);
   // A number that is behind the last entry tells that more is lost.
@@ -372,6 +376,24 @@ TEST_CASE("a dump without entries has lost them unless nothing was enqueued") {
   entry.insert(1, R"("pg_id":0,)");
   CHECK(dump_with(entry, enqueued("1")).file.bad_lines == 0);
   CHECK(dump_with(entry, enqueued("4")).file.bad_lines == 1);
+}
+
+TEST_CASE("damage of pg_config and pg_status on which nothing rests") {
+  const auto problems_with = [](const std::string& from, const std::string& to) {
+    std::string text = dump_of(entry_of(0, "nccl:all_reduce", 1, 0, kFloats));
+    text.replace(text.find(from), from.size(), to);
+    const Dump dump = read(text);
+    CHECK(dump.file.operations.size() == 1);
+    CHECK(dump.file.bad_lines == 0);
+    return problems_of(dump);
+  };
+  using Texts = std::vector<std::string>;
+  CHECK(problems_with(R"("name":"0")", R"("name":0)") ==
+        Texts{"0: pg_config has no name, or another one, in group 0"});
+  CHECK(problems_with(R"("desc":"default_pg")", R"("desc":[])") ==
+        Texts{"0: pg_config has no desc that can be read of group 0"});
+  CHECK(problems_with(R"("version")", R"("pg_status":[],"version")") ==
+        Texts{"0: pg_status is no dict"});
 }
 
 TEST_CASE("lists of ranks") {
