@@ -25,6 +25,7 @@
 #include "analyzer/match/dump_join.h"
 #include "analyzer/match/duplicate_files.h"
 #include "analyzer/metrics/graph_operations.h"
+#include "analyzer/metrics/graphs_by_file.h"
 #include "analyzer/report/align_report.h"
 #include "analyzer/report/numbers.h"
 #include "analyzer/report/profile_join_report.h"
@@ -257,7 +258,8 @@ void add_graph_memory_option(CLI::App& command, AnalysisOptions& options) {
           "With --kineto: graphs of so many bytes together are kept, like 256mb (the default) or "
           "4gb. Profiles beyond that are read twice if the path passes their ranks")
       ->type_name("SIZE")
-      ->transform(CLI::AsSizeValue(false));
+      ->transform(CLI::AsSizeValue(false))
+      ->needs(command.get_option("--kineto"));
 }
 
 void add_by_option(CLI::App& command, metrics::RowsBy& by, const std::string& help) {
@@ -396,6 +398,7 @@ bool choose_traces(const AnalysisOptions& options, Analysis& analysis) {
   analysis.graphs = std::move(graphs);
   if (!analysis.graphs.empty()) {
     add_unprofiled(analysis.traces, analysis.graphs);
+    metrics::number_steps(analysis.graphs);
   }
   return true;
 }

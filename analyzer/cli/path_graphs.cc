@@ -97,9 +97,13 @@ std::string complete_graphs(const AnalysisOptions& options, std::optional<std::s
         return is_needed;
       });
     }
-    if (error || whole.nodes.size() != graph.whole_nodes) {
-      trouble = join.path + " changed while it was read" + (error ? ": it " + *error : "");
+    if (error || whole.nodes.size() != graph.whole_nodes ||
+        whole.steps.size() != graph.steps.size()) {
+      trouble = join.path + " changed while it was read" + (error ? ": " + *error : "");
       return;
+    }
+    for (std::size_t i = 0; i < whole.steps.size(); ++i) {
+      whole.steps[i].occurrence = graph.steps[i].occurrence;  // counted over all profiles of a rank
     }
     graph = metrics::part_of(whole, is_needed);
   });

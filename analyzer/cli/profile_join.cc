@@ -53,6 +53,11 @@ std::vector<match::KinetoFileJoin> join_profiles(const std::vector<std::string>&
                                                 traces.files[*file].path + ": " + why);
         continue;
       }
+      if (const auto* const same = match::find_same_time(read[i], *file, joins)) {
+        problems.add_file(paths[begin + i],
+                          "of " + whose(read[i]) + " at the same time as " + same->path);
+        continue;
+      }
       joins.push_back(match::join_kineto(read[i], *file, traces));
       if (take) {
         take(read[i], joins.back());

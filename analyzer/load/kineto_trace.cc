@@ -75,6 +75,7 @@ class Columns {
     ++trace_.events;
     const Event event(members);
     if (event.text(kPhase) != "X") {
+      trace_.damaged += event.text(kPhase).empty() ? 1 : 0;
       return;
     }
     const std::string_view category = event.text(kCategory);

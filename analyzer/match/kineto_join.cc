@@ -370,6 +370,23 @@ class FileJoin {
   KinetoFileJoin joined_;
 };
 
+std::optional<ProfiledTime> time_of(const model::KinetoTrace& trace) {
+  std::optional<ProfiledTime> time;
+  const auto see = [&](const auto& rows) {
+    for (const auto& row : rows) {
+      if (!time) {
+        time = ProfiledTime{row.start_ns, row.end_ns};
+      }
+      time->first_ns = std::min(time->first_ns, row.start_ns);
+      time->last_ns = std::max(time->last_ns, row.end_ns);
+    }
+  };
+  see(trace.operators);
+  see(trace.runtime);
+  see(trace.activities);
+  return time;
+}
+
 }  // namespace
 
 std::optional<std::uint32_t> profiled_file(const model::KinetoTrace& trace,
@@ -392,23 +409,13 @@ std::optional<std::uint32_t> profiled_file(const model::KinetoTrace& trace,
 std::string why_of_another_job(const model::KinetoTrace& trace, const model::TraceFile& file) {
   // Both clocks are the host's, which may have been set meanwhile.
   constexpr std::int64_t kMostStep_ns = 10'000'000'000;
-  std::optional<std::int64_t> first_ns;
-  std::optional<std::int64_t> last_ns;
-  const auto see = [&](const auto& rows) {
-    for (const auto& row : rows) {
-      first_ns = std::min(first_ns.value_or(row.start_ns), row.start_ns);
-      last_ns = std::max(last_ns.value_or(row.end_ns), row.end_ns);
-    }
-  };
-  see(trace.operators);
-  see(trace.runtime);
-  see(trace.activities);
+  const std::optional<ProfiledTime> time = time_of(trace);
   const HostClock clock(file);
-  if (last_ns && add_saturating(*last_ns, kMostStep_ns) < clock.at(file.process.start_ns)) {
+  if (time && add_saturating(time->last_ns, kMostStep_ns) < clock.at(file.process.start_ns)) {
     return "it ended before that process began";
   }
-  if (first_ns && file.closed && !file.process.dump && file.last_ns &&
-      subtract_saturating(*first_ns, kMostStep_ns) > clock.at(*file.last_ns)) {
+  if (time && file.closed && !file.process.dump && file.last_ns &&
+      subtract_saturating(time->first_ns, kMostStep_ns) > clock.at(*file.last_ns)) {
     return "it began after that process had ended";
   }
   std::size_t world = 0;
@@ -424,9 +431,32 @@ std::string why_of_another_job(const model::KinetoTrace& trace, const model::Tra
   return {};
 }
 
+const KinetoFileJoin* find_same_time(const model::KinetoTrace& trace, std::uint32_t file,
+                                     const std::vector<KinetoFileJoin>& joins) {
+  const std::optional<ProfiledTime> time = time_of(trace);
+  const auto length_ns = [](const ProfiledTime& one) {
+    return subtract_saturating(one.last_ns, one.first_ns);
+  };
+  for (const KinetoFileJoin& join : joins) {
+    if (!time || !join.time || join.file != file) {
+      continue;
+    }
+    // What ran on the GPU at the end of one profile may be in the next one, too.
+    const ProfiledTime both{std::max(time->first_ns, join.time->first_ns),
+                            std::min(time->last_ns, join.time->last_ns)};
+    if (length_ns(both) > std::min(length_ns(*time), length_ns(*join.time)) / 2) {
+      return &join;
+    }
+  }
+  return nullptr;
+}
+
 KinetoFileJoin join_kineto(const model::KinetoTrace& trace, std::uint32_t file,
                            model::Traces& traces) {
-  return FileJoin(trace, file, traces).join();
+  KinetoFileJoin join = FileJoin(trace, file, traces).join();
+  join.time = time_of(trace);
+  join.damaged = trace.damaged;
+  return join;
 }
 
 void name_communicators(const std::vector<KinetoFileJoin>& joins, model::Traces& traces) {

@@ -52,9 +52,17 @@ struct FramedOperation {
   std::size_t operation = 0;  // of TraceFile::operations
 };
 
+/// From the first start to the last end in a profile, by its clock.
+struct ProfiledTime {
+  std::int64_t first_ns = 0;
+  std::int64_t last_ns = 0;
+};
+
 struct KinetoFileJoin {
   std::string path;
   std::uint32_t file = 0;  // index into Traces::files
+  std::optional<ProfiledTime> time;
+  std::uint64_t damaged = 0;  // events of it
   std::vector<KinetoGroupJoin> groups;
   std::vector<FramedOperation> framed;  // of all groups, in each in the order of calls
   KinetoKernels kernels;
@@ -72,6 +80,11 @@ std::optional<std::uint32_t> profiled_file(const model::KinetoTrace& trace,
 /// times are not those of the process, or its job is smaller than a communicator there. Empty if
 /// nothing says so.
 std::string why_of_another_job(const model::KinetoTrace& trace, const model::TraceFile& file);
+
+/// The join of a profile of the same process and the same time; nothing if there is none. A process
+/// has one profiler at a time, so that one of the two is a copy.
+const KinetoFileJoin* find_same_time(const model::KinetoTrace& trace, std::uint32_t file,
+                                     const std::vector<KinetoFileJoin>& joins);
 
 /// Joins the calls of a trace of PyTorch's profiler with the operations of a file, and gives these
 /// the operators around the call (innermost first, a line each), the process group and `Seq`, where

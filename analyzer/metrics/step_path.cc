@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "analyzer/match/group_calls.h"
+#include "analyzer/metrics/graphs_by_file.h"
 #include "analyzer/metrics/late_cause.h"
 #include "analyzer/model/saturating.h"
 
@@ -50,19 +51,17 @@ class Alone : public OtherRanks {
 class AllRanks : public OtherRanks {
  public:
   AllRanks(const facts::Facts& facts, const std::vector<ProcessGraph>& graphs)
-      : facts_(facts), graphs_(graphs), matched_(graphs.size()) {
-    for (std::uint32_t i = 0; i < graphs.size(); ++i) {
-      process_of_.emplace(graphs[i].file, i);
-      clocks_.emplace_back(facts.traces().files[graphs[i].file]);
+      : facts_(facts), graphs_(graphs), by_file_(graphs), matched_(graphs.size()) {
+    for (const ProcessGraph& process : graphs) {
+      clocks_.emplace_back(facts.traces().files[process.file]);
     }
     const match::Matches& matches = facts.matches();
     for (std::uint32_t i = 0; i < matches.operations.size(); ++i) {
       const match::MatchedOperation& operation = matches.operations[i];
       for (std::size_t k = 0; k < operation.part_count; ++k) {
         const match::Part part = matches.parts[operation.first_part + k];
-        const auto process = process_of_.find(part.file);
-        if (process != process_of_.end()) {
-          matched_[process->second].emplace(part.operation, std::pair(i, part.member));
+        for (const std::uint32_t process : by_file_.of(part.file)) {
+          matched_[process].emplace(part.operation, std::pair(i, part.member));
         }
       }
     }
@@ -134,17 +133,17 @@ class AllRanks : public OtherRanks {
     jump.is_sure = cause->margin_ns.has_value();
     jump.has_waited = cause->member != member;
     const match::Part part = facts_.matches().parts[cause->part];
-    const auto process = process_of_.find(part.file);
-    if (jump.has_waited && process != process_of_.end()) {
-      jump.process = process->second;
-      jump.node = graphs_[process->second].graph.node_of(part.operation);
+    const auto process = by_file_.at(part.file, part.operation);
+    if (jump.has_waited && process) {
+      jump.process = *process;
+      jump.node = graphs_[*process].graph.node_of(part.operation);
     }
     return jump;
   }
 
   const facts::Facts& facts_;
   const std::vector<ProcessGraph>& graphs_;
-  std::unordered_map<std::uint32_t, std::uint32_t> process_of_;  // by file
+  GraphsByFile by_file_;
   std::vector<match::HostClock> clocks_;
   // By operation of the file: matched operation, and member.
   std::vector<std::unordered_map<std::uint32_t, std::pair<std::uint32_t, std::uint32_t>>> matched_;
@@ -485,10 +484,7 @@ std::vector<WaitPath> find_wait_paths(const facts::Facts& facts,
                                       const std::vector<StepPath>& steps,
                                       std::vector<Chains>* needs) {
   AllRanks others(facts, graphs);
-  std::unordered_map<std::uint32_t, std::uint32_t> process_of;  // by file
-  for (std::uint32_t i = 0; i < graphs.size(); ++i) {
-    process_of.emplace(graphs[i].file, i);
-  }
+  const GraphsByFile by_file(graphs);
   const auto graph_of = [&](std::uint32_t process) -> const RankGraph& {
     return graphs[process].graph;
   };
@@ -510,12 +506,12 @@ std::vector<WaitPath> find_wait_paths(const facts::Facts& facts,
       continue;
     }
     const facts::RankTimes& late = rows[longest->waits_for];
-    const auto by = process_of.find(longest->file);
-    const auto process = process_of.find(late.file);
-    if (by == process_of.end() || process == process_of.end()) {
+    const auto by = by_file.at(longest->file, matches.parts[longest->part].operation);
+    const auto process = by_file.at(late.file, matches.parts[late.part].operation);
+    if (!by || !process) {
       continue;
     }
-    const RankGraph& graph = graphs[process->second].graph;
+    const RankGraph& graph = graphs[*process].graph;
     const std::uint32_t node = graph.node_of(matches.parts[late.part].operation);
     if (node == kNoNode || graph.steps.empty()) {
       continue;
@@ -528,11 +524,11 @@ std::vector<WaitPath> find_wait_paths(const facts::Facts& facts,
         })) {
       continue;
     }
-    Walk(others, graph_of, path, needs).go(process->second, node, graph.nodes[node].start_ns);
+    Walk(others, graph_of, path, needs).go(*process, node, graph.nodes[node].start_ns);
     for (StepPart& part : path.parts) {
       part.waited_in = 0;
     }
-    path.waits = {{i, by->second, process->second, path.start_ns, path.length_ns(), true}};
+    path.waits = {{i, *by, *process, path.start_ns, path.length_ns(), true}};
     paths.push_back(std::move(path));
   }
   return paths;

@@ -93,7 +93,7 @@ struct KinetoTrace {
   std::vector<CudaSync> syncs;
   std::vector<KinetoComm> comms;
   std::uint64_t events = 0;
-  std::uint64_t damaged = 0;  // events that are not to be read, or have no time or duration
+  std::uint64_t damaged = 0;  // events that are not to be read, or have no phase, time or duration
 };
 
 }  // namespace ringside::model

@@ -10,6 +10,7 @@
 
 #include "analyzer/metrics/step_path.h"
 #include "analyzer/report/numbers.h"
+#include "analyzer/report/profile_join_report.h"
 #include "analyzer/report/step_text.h"
 
 namespace ringside::report {
@@ -335,8 +336,7 @@ void add_notes(const std::vector<DependencyPart>& parts, const DependencyChoice&
                     " waited for, in all ranges and threads together.");
   }
   if (damaged > 0) {
-    notes.push_back(
-        "Damaged, or without a time or duration, and left out: " + counted(damaged, "event") + '.');
+    notes.push_back(damaged_events_text(damaged));
   }
 }
 

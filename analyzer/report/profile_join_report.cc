@@ -82,6 +82,11 @@ std::string clock_text(const match::KinetoFileJoin& join) {
 
 }  // namespace
 
+std::string damaged_events_text(std::uint64_t events) {
+  return "Damaged, or without a phase (ph), a time or a duration, and left out: " +
+         counted(events, "event") + '.';
+}
+
 std::vector<std::string> profile_join_notes(const std::vector<match::KinetoFileJoin>& joins,
                                             const model::Traces& traces) {
   std::uint64_t calls = 0;
@@ -90,8 +95,10 @@ std::vector<std::string> profile_join_notes(const std::vector<match::KinetoFileJ
   std::array<std::uint64_t, match::kPairProofs> pairs{};
   std::uint64_t compared = 0;
   std::uint64_t within = 0;
+  std::uint64_t damaged = 0;
   std::vector<std::string> notes;
   for (const match::KinetoFileJoin& join : joins) {
+    damaged += join.damaged;
     for (const KinetoGroupJoin& group : join.groups) {
       calls += group.calls;
       unknown += group.unknown;
@@ -125,6 +132,9 @@ std::vector<std::string> profile_join_notes(const std::vector<match::KinetoFileJ
                    std::to_string(compared) + " that can be compared lie where they should.");
   if (std::string kernels = kernels_text(joins); !kernels.empty()) {
     notes.insert(notes.begin() + 1, std::move(kernels));
+  }
+  if (damaged > 0) {
+    notes.push_back(damaged_events_text(damaged));
   }
   return notes;
 }

@@ -25,6 +25,9 @@ Table kernel_join_table(const std::vector<match::KinetoFileJoin>& joins,
 Table profile_join_table(const std::vector<match::KinetoFileJoin>& joins,
                          const model::Traces& traces);
 
+/// The note on events of a profile that could not be used.
+std::string damaged_events_text(std::uint64_t events);
+
 }  // namespace ringside::report
 
 #endif  // RINGSIDE_ANALYZER_REPORT_PROFILE_JOIN_REPORT_H

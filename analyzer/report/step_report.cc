@@ -530,18 +530,21 @@ class Maker {
           "another rank's");
     }
     std::size_t without_gpu = 0;
-    std::size_t without_profile = 0;
+    std::map<std::uint32_t, bool> has_steps;  // by file: a rank may have several profiles
     for (const ProcessGraph& process : graphs_) {
       without_gpu += !process.graph.has_gpu && !process.graph.steps.empty() ? 1 : 0;
-      without_profile += process.graph.steps.empty() ? 1 : 0;
+      has_steps[process.file] |= !process.graph.steps.empty();
     }
+    const auto without_profile = std::count_if(has_steps.begin(), has_steps.end(),
+                                               [](const auto& one) { return !one.second; });
     if (without_gpu > 0) {
       notes.push_back(
           "Profiles without work of a GPU: " + std::to_string(without_gpu) +
           ". Neither what the GPU computes nor how long the CPU waits for it is known there");
     }
     if (without_profile > 0) {
-      notes.push_back(counted(without_profile, "rank") + (without_profile == 1 ? " has" : " have") +
+      notes.push_back(counted(static_cast<std::uint64_t>(without_profile), "rank") +
+                      (without_profile == 1 ? " has" : " have") +
                       " no profile with such steps: only the operations are known there");
     }
     notes.push_back(

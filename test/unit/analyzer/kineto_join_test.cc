@@ -183,6 +183,24 @@ TEST_CASE("Python's functions name the lines of the program, behind operators") 
   CHECK(job.text(operation.called_by) == before + "train.py:17 in step\ntrain.py:60 in <module>");
 }
 
+TEST_CASE("a profile of the same time of a process is a copy") {
+  Job job;
+  for (std::int64_t i = 0; i < 3; ++i) {
+    job.call(1'000'000 * (i + 1), "AllReduce", 4);
+    job.see(1'000'000 * (i + 1), "allreduce", 4, i + 1);
+  }
+  job.profile().damaged = 2;
+  const std::vector<KinetoFileJoin> joins = {join_kineto(job.profile(), 0, job.traces())};
+  CHECK(joins[0].damaged == 2);
+  CHECK(find_same_time(job.profile(), 0, joins) == joins.data());
+  CHECK(find_same_time(job.profile(), 1, joins) == nullptr);
+  Job later;  // what began at the end of the first one is in both
+  later.see(3'000'000, "allreduce", 4, 3);
+  later.see(9'000'000, "allreduce", 4, 4);
+  CHECK(find_same_time(later.profile(), 0, joins) == nullptr);
+  CHECK(find_same_time({}, 0, joins) == nullptr);
+}
+
 TEST_CASE("what the profiler saw in the middle fits in one place") {
   Job job;
   for (std::int64_t i = 0; i < 9; ++i) {

@@ -192,13 +192,15 @@ TEST_CASE("a trace as columns, with Python's functions or without") {
     {"ph": "X", "cat": "cpu_op", "name": "aten::add", "pid": 7, "tid": 8, "ts": 1, "dur": -9},
     {"ph": "X", "cat": "cpu_op", "name": "aten::add", "pid": 7, "tid": 8, "ts": 1, "dur": "9"},
     {"ph": "X", "cat": "cpu_op", "name": "aten::add", "pid": 7, "tid": 8, "ts": 1},
+    {"cat": "cpu_op", "name": "aten::add", "pid": 7, "tid": 8, "ts": 1, "dur": 9},
+    {"ph": "i", "name": "Record Window End", "pid": 7, "tid": 8, "ts": 1},
     {"ph": "s", "cat": "ac2g", "id": 5, "pid": 7, "tid": 8, "ts": 2}],
     "baseTimeNanoseconds": 1000})json");
   for (const bool wants_python : {false, true}) {
     ringside::model::KinetoTrace trace;
     REQUIRE_FALSE(ringside::load::read_kineto_trace(document.path(), trace, wants_python));
     CHECK(trace.rank == 1);
-    CHECK(trace.damaged == 4);  // one has no thread, three have no duration
+    CHECK(trace.damaged == 5);  // one has no thread, three have no duration, one has no phase
     REQUIRE(trace.operators.size() == 1);
     CHECK(trace.operators[0].start_ns == 2000);
     CHECK(trace.operators[0].end_ns == 11'000);
