@@ -28,6 +28,9 @@ class EntryOrder {
     misplaced_ += told && *told >= 0 && *told <= most_ ? 1 : 0;
   }
 
+  /// Whether a group that counts its calls one by one leaves out numbers.
+  bool has_gaps() const { return gaps_ > 0 && gaps_ < steps_; }
+
   /// Takes the numbers of an entry that never get less from one of its group to the next. Returns
   /// the key of one that does; nullptr if none does.
   const char* falling(std::uint32_t context, std::optional<std::int64_t> point_to_point,
@@ -43,6 +46,9 @@ class EntryOrder {
       before = told ? told : before;
     };
     take(point_to_point, "p2p_seq_id", last[0]);
+    if (operation && last[1] && *operation > *last[1]) {
+      ++(*operation - 1 == *last[1] ? steps_ : gaps_);
+    }
     take(operation, "op_id", last[1]);
     return key;
   }
@@ -74,6 +80,8 @@ class EntryOrder {
   std::uint64_t misplaced_ = 0;
   bool is_set_back_ = false;
   bool has_early_end_ = false;
+  std::uint64_t steps_ = 0;  // from an op_id to the next one
+  std::uint64_t gaps_ = 0;   // or farther
   std::int64_t last_created_ns_ = 0;
   std::vector<std::array<std::optional<std::int64_t>, 2>> last_;  // by context
 };

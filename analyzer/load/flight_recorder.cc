@@ -29,7 +29,8 @@ namespace {
 
 constexpr std::int64_t kNsPerSecond = 1'000'000'000;
 constexpr std::int64_t kMostRecords = std::int64_t{1} << 62;
-constexpr std::uint32_t kTellsTypes = 2;  // the version that has datatypes, or an earlier one
+constexpr std::uint32_t kTellsAllCalls = 7;  // also collectives that are made together
+constexpr std::uint32_t kTellsTypes = 2;     // the version that has datatypes, or an earlier one
 
 /// What damage to a part of the dump means for the calls that it tells.
 enum class Harm : std::uint8_t {
@@ -235,6 +236,9 @@ class DumpReader {
       damaged(Harm::kLoss, why +
                                ": in which order this rank made its calls is not known, and they "
                                "are left out");
+    } else if (order_.has_gaps() && minor_ >= kTellsAllCalls && dump_.file.bad_lines == 0) {
+      damaged(Harm::kLoss,
+              "numbers are missing among the op_ids of a group: calls are not recorded");
     }
   }
 

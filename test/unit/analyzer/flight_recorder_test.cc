@@ -304,6 +304,14 @@ TEST_CASE("numbers and times that tell of entries that have changed places") {
     return read(dump_of(send(0, 1, 1, 0, 10) + ',' + second + ',' + send(2, 3, 3, 20, 30)));
   };
   CHECK(read_with(send(1, 2, 2, 10, 15)).problems.bad_lines() == 0);
+  // Calls between its entries that are not there.
+  const std::string more =
+      ',' + send(1, 2, 2, 10, 15) + ',' + send(2, 3, 3, 20, 30) + ',' + send(3, 5, 5, 40, 45);
+  const Dump gap = read(dump_of(send(0, 1, 1, 0, 10) + more));
+  CHECK(problems_of(gap) == std::vector<std::string>{"4: numbers are missing among the op_ids of a "
+                                                     "group: calls are not recorded"});
+  CHECK(gap.file.bad_lines == 1);
+  CHECK(gap.file.operations.size() == 4);
   // One of them may be damage of that number or time.
   for (const std::string& second :
        {send(1, 4, 2, 10, 15), send(1, 2, 0, 10, 15), send(1, 2, 2, 25, 28)}) {
