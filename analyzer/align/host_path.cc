@@ -21,28 +21,12 @@ class Pass {
   explicit Pass(const HostPath& path) : path_(path) {}
 
   /// False if the rates contradict the bounds.
-  bool run(const Rates& rates) {
-    lower_ns_ = path_.lower_ns;
-    upper_ns_ = path_.upper_ns;
-    const auto& time_ns = path_.time_ns;
-    const std::size_t size = time_ns.size();
-    for (std::size_t i = 1; i < size; ++i) {
-      const double passed_ns = time_ns[i] - time_ns[i - 1];
-      lower_ns_[i] = std::max(lower_ns_[i], lower_ns_[i - 1] + rates.least * passed_ns);
-      upper_ns_[i] = std::min(upper_ns_[i], upper_ns_[i - 1] + rates.most * passed_ns);
-      if (lower_ns_[i] > upper_ns_[i] + kRounding_ns) {
-        return false;
-      }
-    }
-    for (std::size_t i = size - 1; i-- > 0;) {
-      const double passed_ns = time_ns[i + 1] - time_ns[i];
-      lower_ns_[i] = std::max(lower_ns_[i], lower_ns_[i + 1] - rates.most * passed_ns);
-      upper_ns_[i] = std::min(upper_ns_[i], upper_ns_[i + 1] - rates.least * passed_ns);
-      if (lower_ns_[i] > upper_ns_[i] + kRounding_ns) {
-        return false;
-      }
-    }
-    return true;
+  bool run(const Rates& rates) { return run_forwards(rates) && run_backwards(rates); }
+
+  /// The same, without all of the bounds. Where no bound was beyond its opposite on the way
+  /// forwards, each moment is reached from those before it, and none is on the way back.
+  bool is_possible(const Rates& rates) {
+    return run_forwards(rates) && (least_room_ns_ >= 0 || run_backwards(rates));
   }
 
   void widen(std::vector<double>& lower_ns, std::vector<double>& upper_ns) const {
@@ -53,8 +37,39 @@ class Pass {
   }
 
  private:
+  bool run_forwards(const Rates& rates) {
+    lower_ns_ = path_.lower_ns;
+    upper_ns_ = path_.upper_ns;
+    least_room_ns_ = kInfinity;
+    const auto& time_ns = path_.time_ns;
+    for (std::size_t i = 1; i < time_ns.size(); ++i) {
+      const double passed_ns = time_ns[i] - time_ns[i - 1];
+      lower_ns_[i] = std::max(lower_ns_[i], lower_ns_[i - 1] + rates.least * passed_ns);
+      upper_ns_[i] = std::min(upper_ns_[i], upper_ns_[i - 1] + rates.most * passed_ns);
+      if (lower_ns_[i] > upper_ns_[i] + kRounding_ns) {
+        return false;
+      }
+      least_room_ns_ = std::min(least_room_ns_, upper_ns_[i] - lower_ns_[i]);
+    }
+    return true;
+  }
+
+  bool run_backwards(const Rates& rates) {
+    const auto& time_ns = path_.time_ns;
+    for (std::size_t i = time_ns.size() - 1; i-- > 0;) {
+      const double passed_ns = time_ns[i + 1] - time_ns[i];
+      lower_ns_[i] = std::max(lower_ns_[i], lower_ns_[i + 1] - rates.most * passed_ns);
+      upper_ns_[i] = std::min(upper_ns_[i], upper_ns_[i + 1] - rates.least * passed_ns);
+      if (lower_ns_[i] > upper_ns_[i] + kRounding_ns) {
+        return false;
+      }
+    }
+    return true;
+  }
+
   const HostPath& path_;
   std::vector<double> lower_ns_, upper_ns_;
+  double least_room_ns_ = 0;
 };
 
 Rates piece_of(const Rates& rates, double index, double count) {
@@ -69,7 +84,7 @@ std::optional<Rates> possible_rates(Rates rates, double wander, Pass& pass) {
   for (;;) {
     const auto is_possible = [&](double index) {
       const Rates piece = piece_of(rates, index, kPieces);
-      return pass.run({piece.least - wander, piece.most + wander});
+      return pass.is_possible({piece.least - wander, piece.most + wander});
     };
     double first = 0;
     while (first < kPieces && !is_possible(first)) {
