@@ -3,8 +3,7 @@
 
 namespace ringside::facts {
 
-std::int64_t Latest::key_of(std::uint32_t host) const {
-  const OfHost& there = hosts_[host];
+std::int64_t Latest::key_of(const OfHost& there) const {
   if (there.clock_ns == kUnknownClock_ns) {
     return bound_ == Bound::kLeast ? kNever : kUnknown;
   }
@@ -26,15 +25,16 @@ void Latest::add(std::span<const RankTimes> rows, std::uint32_t row) {
   } else if (host.before.row == RankTimes::kNobody || time_ns > host.before.time_ns) {
     host.before = {time_ns, row};
   }
+  host.key_ns = key_of(host);
   // Keys only grow, so the two greatest are found as they come.
   if (times.host == first_) {
     return;
   }
-  if (first_ == RankTimes::kNobody || key_of(times.host) > key_of(first_)) {
+  if (first_ == RankTimes::kNobody || host.key_ns > hosts_[first_].key_ns) {
     second_ = first_;
     first_ = times.host;
   } else if (times.host != second_ &&
-             (second_ == RankTimes::kNobody || key_of(times.host) > key_of(second_))) {
+             (second_ == RankTimes::kNobody || host.key_ns > hosts_[second_].key_ns)) {
     second_ = times.host;
   }
 }
@@ -48,7 +48,7 @@ Latest::Moment Latest::elsewhere_from(std::span<const RankTimes> rows, std::uint
   if (times.clock_ns == kUnknownClock_ns || hosts_[other].clock_ns == kUnknownClock_ns) {
     return bound_ == Bound::kLeast ? Moment{} : Moment{kUnknown, hosts_[other].last.row};
   }
-  const std::int64_t key_ns = key_of(other);
+  const std::int64_t key_ns = hosts_[other].key_ns;
   return {bound_ == Bound::kLeast ? subtract_saturating(key_ns, times.clock_ns)
                                   : add_saturating(key_ns, times.clock_ns),
           hosts_[other].last.row};

@@ -45,10 +45,11 @@ class Latest {
     std::int64_t clock_ns = 0;
     Moment last;
     Moment before;  // the last but one
+    // The last arrival as other hosts see it, but for the uncertainty of their own clocks.
+    std::int64_t key_ns = kNever;
   };
 
-  // The last arrival at a host as other hosts see it, but for the uncertainty of their own clocks.
-  std::int64_t key_of(std::uint32_t host) const;
+  std::int64_t key_of(const OfHost& host) const;
 
   const Bound bound_;
   std::vector<OfHost> hosts_;  // by host; grows as they are met

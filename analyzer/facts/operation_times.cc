@@ -31,6 +31,16 @@ struct Arrivals {
   }
 };
 
+// The arrivals as one row sees them.
+struct Seen {
+  Seen(const Arrivals& arrivals, std::span<const RankTimes> rows, std::uint32_t row)
+      : needed(arrivals.needed.seen_from(rows, row)),
+        possible(arrivals.possible.seen_from(rows, row)) {}
+
+  Latest::Moment needed;
+  Latest::Moment possible;
+};
+
 class Finder {
  public:
   Finder(const FlowOfOperation& flow, bool has_all_ranks, std::span<RankTimes> rows)
@@ -101,19 +111,19 @@ class Finder {
   }
 
   // A rank waits until the last that it needs, but never longer than it was there itself.
-  void wait(std::uint32_t row, const Arrivals& arrivals) {
+  void wait(std::uint32_t row, const Arrivals& arrivals, const Seen& seen) {
     RankTimes& times = rows_[row];
     if (!times.has_execution) {
       return;
     }
     const std::int64_t wall_ns = times.wall_ns();
-    const Latest::Moment needed = arrivals.needed.seen_from(rows_, row);
+    const Latest::Moment& needed = seen.needed;
     if (needed.row != RankTimes::kNobody && needed.time_ns != Latest::kNever) {
       const std::int64_t surely_ns = subtract_saturating(needed.time_ns, times.latest_ns());
       times.wait.least_ns = std::clamp<std::int64_t>(surely_ns, 0, wall_ns);
       times.waits_for = times.wait.least_ns > 0 ? needed.row : RankTimes::kNobody;
     }
-    const Latest::Moment possible = arrivals.possible.seen_from(rows_, row);
+    const Latest::Moment& possible = seen.possible;
     if (arrivals.has_unknown || !has_all_ranks_ || possible.time_ns == Latest::kUnknown) {
       times.wait.most_ns = wall_ns;
     } else if (possible.row != RankTimes::kNobody) {
@@ -129,10 +139,10 @@ class Finder {
   // counts from the last rank that may have held it up, the most from the last that it surely
   // needs. `own_counts`: the data could not come before this rank was there, as it could into the
   // rank's buffers.
-  void end_at(std::uint32_t row, const Arrivals& arrivals, bool own_counts) {
+  void end_at(std::uint32_t row, const Seen& seen, bool own_counts) {
     const RankTimes& times = rows_[row];
     const std::int64_t wall_ns = times.wall_ns();
-    const Latest::Moment needed = arrivals.needed.seen_from(rows_, row);
+    const Latest::Moment& needed = seen.needed;
     std::int64_t most_ns = own_counts ? wall_ns : Latest::kUnknown;
     if (needed.row != RankTimes::kNobody && needed.time_ns != Latest::kNever) {
       const std::int64_t since_ns =
@@ -146,7 +156,7 @@ class Finder {
       is_unknown_ = true;
       return;
     }
-    const Latest::Moment possible = arrivals.possible.seen_from(rows_, row);
+    const Latest::Moment& possible = seen.possible;
     std::int64_t least_ns = times.least_wall_ns();
     if (possible.time_ns == Latest::kUnknown) {
       least_ns = 0;
@@ -177,9 +187,10 @@ class Finder {
     }
     std::int64_t least_wall_ns = Latest::kUnknown;
     for (std::uint32_t i = 0; i < count(); ++i) {
-      wait(i, arrivals);
+      const Seen seen(arrivals, rows_, i);
+      wait(i, arrivals, seen);
       if (rows_[i].has_execution && (!has_root || flow_.root != RankTimes::kNobody)) {
-        end_at(i, arrivals, !has_root || i == flow_.root);
+        end_at(i, seen, !has_root || i == flow_.root);
         least_wall_ns = std::min(least_wall_ns, rows_[i].least_wall_ns());
       }
     }
@@ -197,10 +208,11 @@ class Finder {
       others.may_need(rows_, i);
     }
     for (std::uint32_t i = 0; i < count(); ++i) {
-      wait(i, i == flow_.root ? arrivals : others);
+      const Arrivals& of_row = i == flow_.root ? arrivals : others;
+      wait(i, of_row, Seen(of_row, rows_, i));
     }
     if (flow_.root != RankTimes::kNobody && rows_[flow_.root].has_execution) {
-      end_at(flow_.root, arrivals, count() == 1);
+      end_at(flow_.root, Seen(arrivals, rows_, flow_.root), count() == 1);
     }
   }
 
@@ -213,9 +225,10 @@ class Finder {
       receives[link.destination] = true;
     }
     for (std::uint32_t i = 0; i < count(); ++i) {
-      wait(i, arrivals[i]);
+      const Seen seen(arrivals[i], rows_, i);
+      wait(i, arrivals[i], seen);
       if (receives[i] && rows_[i].has_execution) {
-        end_at(i, arrivals[i], false);
+        end_at(i, seen, false);
       }
     }
   }
