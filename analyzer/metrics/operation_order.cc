@@ -115,8 +115,14 @@ std::vector<std::pair<std::uint32_t, std::uint32_t>> find_inversions(
 std::vector<std::uint32_t> order_operations(const facts::Facts& facts, bool* is_contradictory) {
   const match::Matches& matches = facts.matches();
   Starts starts = find_starts(facts);
-  const std::vector<std::vector<std::uint32_t>>& of_files = starts.of_files;
+  std::vector<std::vector<std::uint32_t>>& of_files = starts.of_files;
   std::vector<std::uint32_t>& left = starts.all;
+  // Often all ranks have the same operations in the same order, and nothing else is there to order.
+  if (!of_files.empty() && of_files.front().size() == left.size() &&
+      std::all_of(of_files.begin(), of_files.end(),
+                  [&](const auto& one) { return one == of_files.front(); })) {
+    return std::move(of_files.front());
+  }
   std::vector<std::uint32_t> waits_for(matches.operations.size());
   for (const auto& operations : of_files) {
     for (const std::uint32_t operation : operations) {
