@@ -159,6 +159,12 @@ class Writer {
     }
   }
 
+  // What a thread uses again for the next process.
+  struct CopyMemory {
+    std::string text;  // empty between processes
+    std::vector<std::string> of_slices;
+  };
+
   // One process on its way, on any thread.
   struct Copy {
     HostCounters counters;
@@ -170,9 +176,9 @@ class Writer {
     std::vector<Copy> copies(plan_.processes.size());
     InOrder in_order([this](std::string_view text) { put_if_well(text); }, kWaiting_bytes);
     in_parallel(
-        copies.size(), options_.threads, [] { return std::string(); },
-        [&](std::size_t i, std::string& text) {
-          copy_process(i, copies[i], text, in_order);
+        copies.size(), options_.threads, [] { return CopyMemory(); },
+        [&](std::size_t i, CopyMemory& memory) {
+          copy_process(i, copies[i], memory, in_order);
           in_order.end(i);
         });
     for (Copy& copy : copies) {
@@ -194,10 +200,10 @@ class Writer {
     has_failed_ = !output_.error().empty();
   }
 
-  // `text` is empty before and after, and is kept for its memory.
-  void copy_process(std::size_t number, Copy& copy, std::string& text, InOrder& in_order) {
+  void copy_process(std::size_t number, Copy& copy, CopyMemory& memory, InOrder& in_order) {
+    std::string& text = memory.text;
     ProcessLines process(traces_, alignment_, plan_, static_cast<std::uint32_t>(number + 1),
-                         options_.has_steps, copy.counters);
+                         options_.has_steps, copy.counters, memory.of_slices);
     const auto copy_file = [&](const std::string& path) {
       load::LineReader reader;
       if (const auto error = reader.open(path)) {

@@ -15,7 +15,7 @@
 namespace ringside::merge {
 namespace {
 
-constexpr std::size_t kBuffer_bytes = std::size_t{1} << 20;
+constexpr std::size_t kBuffer_bytes = std::size_t{1} << 16;  // as much is written as it is
 
 }  // namespace
 

@@ -28,7 +28,7 @@ std::string gpu_text(const std::set<std::int64_t>& gpus) {
 
 ProcessLines::ProcessLines(const model::Traces& traces, const align::Alignment& alignment,
                            const Plan& plan, std::uint32_t number, bool has_steps,
-                           HostCounters& counters)
+                           HostCounters& counters, std::vector<std::string>& spare_texts)
     : file_(traces.files[plan.processes[number - 1].file]),
       alignment_(alignment),
       plan_(plan),
@@ -36,6 +36,7 @@ ProcessLines::ProcessLines(const model::Traces& traces, const align::Alignment& 
       base_ns_(plan.base_time_s * 1'000'000'000),
       has_steps_(has_steps),
       counters_(counters),
+      spare_texts_(spare_texts),
       names_(traces, file_),
       has_extended_wait_(process_.waits.size()),
       has_extended_arrow_(process_.arrow_ends.size()) {
@@ -104,7 +105,12 @@ ProcessLines::AsyncSlice& ProcessLines::open_slice() {
     return slice->second;
   }
   if (spare_.empty()) {
-    return open_[key_];
+    AsyncSlice& slice = open_[key_];
+    if (!spare_texts_.empty()) {
+      slice.members = std::move(spare_texts_.back());
+      spare_texts_.pop_back();
+    }
+    return slice;
   }
   OpenSlices::node_type node = std::move(spare_.back());
   spare_.pop_back();
@@ -285,10 +291,10 @@ void ProcessLines::append_additions(std::uint64_t operation, std::uint32_t tid,
 
 // Until when slices last whose line of the end is lost: up to the end of the trace, but an
 // operation has told its end when it began, unless it was in flight.
-std::vector<ProcessLines::Endless> ProcessLines::endless_slices() const {
+std::vector<ProcessLines::Endless> ProcessLines::endless_slices() {
   std::vector<Endless> slices;
   slices.reserve(open_.size());
-  for (const auto& [key, slice] : open_) {
+  for (auto& [key, slice] : open_) {
     slices.push_back({slice.operation.value_or(0), last_ns_, key, &slice});
   }
   std::sort(slices.begin(), slices.end(),
@@ -319,6 +325,8 @@ std::vector<ProcessLines::Endless> ProcessLines::endless_slices() const {
 void ProcessLines::finish(std::string& output) {
   for (const Endless& endless : endless_slices()) {
     append_slice(*endless.slice, endless.end_ns, output);
+    endless.slice->members.clear();
+    spare_texts_.push_back(std::move(endless.slice->members));
   }
   output += "{\"ph\":\"M\"," + ids_ + ",\"ts\":0,\"name\":\"process_name\",\"args\":{\"name\":";
   append_quoted(process_.label + " (" + file_.process.host + gpu_text(gpus_) + ')', output);

@@ -26,9 +26,11 @@ namespace ringside::merge {
 
 class ProcessLines {
  public:
-  /// `number`: of the process in the merged file, from 1. All else must outlive this.
+  /// `number`: of the process in the merged file, from 1. `spare_texts` are taken from and given
+  /// back for their memory. All else must outlive this.
   ProcessLines(const model::Traces& traces, const align::Alignment& alignment, const Plan& plan,
-               std::uint32_t number, bool has_steps, HostCounters& counters);
+               std::uint32_t number, bool has_steps, HostCounters& counters,
+               std::vector<std::string>& spare_texts);
 
   /// Appends what the merged file has for this line, each line with ",\n". Why the line cannot be
   /// used; nothing if it can.
@@ -52,12 +54,12 @@ class ProcessLines {
     std::uint64_t operation = 0;  // 0: it is none
     std::int64_t end_ns = 0;
     std::string_view key;
-    const AsyncSlice* slice = nullptr;
+    AsyncSlice* slice = nullptr;
   };
   using OpenSlices = std::pmr::unordered_map<std::string, AsyncSlice>;
 
   bool keeps(const EventLine& line) const;
-  std::vector<Endless> endless_slices() const;
+  std::vector<Endless> endless_slices();
   std::optional<std::string> take_async(std::size_t line_bytes, std::string& output);
   AsyncSlice& open_slice();
   void close_slice(OpenSlices::iterator slice);
@@ -79,6 +81,7 @@ class ProcessLines {
   const std::int64_t base_ns_;
   bool has_steps_;
   HostCounters& counters_;
+  std::vector<std::string>& spare_texts_;  // of slices that had no end
   Place place_;
   std::string ids_;  // members of a line: pid and tid
   SliceNames names_;
