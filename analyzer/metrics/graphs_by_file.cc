@@ -27,9 +27,9 @@ GraphsByFile::GraphsByFile(const std::vector<ProcessGraph>& graphs) : graphs_(gr
 }
 
 const std::vector<std::uint32_t>& GraphsByFile::of(std::uint32_t file) const {
-  static const std::vector<std::uint32_t> kNone;
+  static const std::vector<std::uint32_t> none;
   const auto found = by_file_.find(file);
-  return found == by_file_.end() ? kNone : found->second;
+  return found == by_file_.end() ? none : found->second;
 }
 
 std::optional<std::uint32_t> GraphsByFile::at(std::uint32_t file, std::size_t operation) const {
