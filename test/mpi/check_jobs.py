@@ -46,7 +46,7 @@ JOBS = [
      ["match", "summary --fail-on findings", "overlap --host host1", "summary --rank 77", "summary --nonsense"]),
     # All ranks made the same calls: `match` leaves the rows where they were read.
     ("--hosts 4 --ranks-per-host 3 --split 3 --iterations 60 --jitter 0.3 --seed 5 "
-     "--pattern AllReduce:1048576,AllGather:4096:split,Broadcast:4096,Reduce:65536:orthogonal,AlltoAll:65536",
+     "--pattern AllReduce:1048576,AllGather:4096:split,Broadcast:4096,Reduce:65536:orthogonal",
      ["match --format json --align-report", "match --no-align", "match --clock-error 50us --align-report",
       "match --func Broadcast", "match --host host1", "communicators --format json", "summary", "summary --no-align",
       "summary --format json --align-report --strict", "summary --no-findings --intervals --nominal",
