@@ -216,15 +216,16 @@ TEST_CASE("partial: the machine, its variables and GPUs come out as they were pu
   for (std::uint64_t seed = 1; seed <= 50; ++seed) {
     INFO("seed " << seed);
     Random random(seed);
-    load::LoadedTrace drawn = draw_trace(random, "trace", 1);
-    model::TraceFile& file = drawn.traces.files.front();
+    std::vector<load::LoadedTrace> drawn;
+    drawn.push_back(draw_trace(random, "trace", 1));
+    model::TraceFile& file = drawn.front().traces.files.front();
     for (std::uint64_t i = random() % 4; i > 0; --i) {
       file.machines[draw<std::int64_t>(random)] = draw_machine(random);
     }
     file.process.nccl_environment = {{"NCCL_ALGO", "Ring"},
                                      {"NCCL_HOSTID", "host" + std::to_string(seed)}};
     fill_all(random, file.contexts[0].gpu_pci, file.contexts[0].gpu_uuid);
-    const MemoryFile partial(partial_of({drawn}));
+    const MemoryFile partial(partial_of(drawn));
     model::Problems problems;
     const model::Traces traces = load::load_traces({partial.path()}, problems, 1);
     REQUIRE(traces.files.size() == 1);

@@ -49,7 +49,7 @@ void add(const std::string& path, std::int64_t rank, const std::vector<Call>& ca
 }
 
 // The paths of those that are left; `problems` tells the others.
-std::vector<std::string> left(model::Traces traces, model::Problems& problems) {
+std::vector<std::string> left(model::Traces& traces, model::Problems& problems) {
   leave_out_dump_twins(traces, problems);
   std::vector<std::string> paths;
   for (const model::TraceFile& file : traces.files) {

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "analyzer/metrics/graphs_by_file.h"
 
+#include <utility>
+#include <vector>
+
 #include "test/unit/catch.h"
 
 namespace ringside::metrics {
@@ -27,12 +30,19 @@ ProcessGraph profile(std::uint32_t file, std::int64_t begin_ns,
   return made;
 }
 
+template <typename... Profiles>
+std::vector<ProcessGraph> list_of(Profiles&&... profiles) {
+  std::vector<ProcessGraph> graphs;
+  (graphs.push_back(std::forward<Profiles>(profiles)), ...);
+  return graphs;
+}
+
 }  // namespace
 
 TEST_CASE("an operation is in the profile of its process that was under way") {
-  const std::vector<ProcessGraph> graphs = {
-      profile(3, 11'000'000'000, {"ProfilerStep#0", "ProfilerStep#1"}),
-      profile(3, 1'000'000'000, {"ProfilerStep#0", "ProfilerStep#1"}), profile(4, 0, {})};
+  const std::vector<ProcessGraph> graphs =
+      list_of(profile(3, 11'000'000'000, {"ProfilerStep#0", "ProfilerStep#1"}),
+              profile(3, 1'000'000'000, {"ProfilerStep#0", "ProfilerStep#1"}), profile(4, 0, {}));
   const GraphsByFile by_file(graphs);
   CHECK(by_file.of(3) == std::vector<std::uint32_t>{1, 0});
   CHECK(by_file.at(3, 0) == 1U);
@@ -42,9 +52,9 @@ TEST_CASE("an operation is in the profile of its process that was under way") {
 }
 
 TEST_CASE("steps of one name are counted over all profiles of a process") {
-  std::vector<ProcessGraph> graphs = {profile(3, 11'000'000'000, {"train", "other"}),
-                                      profile(3, 1'000'000'000, {"train", "train"}),
-                                      profile(4, 1'000'000'000, {"train"})};
+  std::vector<ProcessGraph> graphs =
+      list_of(profile(3, 11'000'000'000, {"train", "other"}),
+              profile(3, 1'000'000'000, {"train", "train"}), profile(4, 1'000'000'000, {"train"}));
   graphs[1].graph.steps[1].occurrence = 1;
   number_steps(graphs);
   CHECK(graphs[1].graph.steps[0].occurrence == 0);
