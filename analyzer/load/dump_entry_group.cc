@@ -124,10 +124,15 @@ std::vector<std::string> DumpGroups::lost_ends(std::span<const PlainValue> entri
     if (found == enqueued.end()) {
       continue;
     }
-    std::int64_t last = 0;  // watchdogs count by one of these
-    for (const char* const key : {"collective_seq_id", "p2p_seq_id", "op_id"}) {
-      last = std::max(last, integer_of(tree_.at(entries[i], key)).value_or(0));
-    }
+    // The watchdog of nccl2 counts by op_id, from 0; others count by one of these, from 1.
+    const auto number_of = [&](const char* key) { return integer_of(tree_.at(entries[i], key)); };
+    const bool is_nccl2 = tree_.text(tree_.at(entries[i], "profiling_name")).starts_with("nccl2:");
+    const auto operation = number_of("op_id");
+    const std::int64_t last =
+        is_nccl2 && operation
+            ? *operation
+            : std::max({operation.value_or(0), number_of("collective_seq_id").value_or(0),
+                        number_of("p2p_seq_id").value_or(0)});
     if (found->second > last) {
       lost.push_back("pg_status says that number " + std::to_string(found->second) + " of group " +
                      file_.contexts.at(found->first).name +

@@ -28,8 +28,8 @@ class EntryOrder {
     misplaced_ += told && *told >= 0 && *told <= most_ ? 1 : 0;
   }
 
-  /// Whether a group that counts its calls one by one leaves out numbers.
-  bool has_gaps() const { return gaps_ > 0 && gaps_ < steps_; }
+  /// Whether a group that counts its calls one by one leaves out numbers, none of which is damaged.
+  bool has_gaps() const { return gaps_ > 0 && gaps_ < steps_ && misplaced_ == 0; }
 
   /// Takes the numbers of an entry that never get less from one of its group to the next. Returns
   /// the key of one that does; nullptr if none does.
@@ -46,11 +46,16 @@ class EntryOrder {
       before = told ? told : before;
     };
     take(point_to_point, "p2p_seq_id", last[0]);
-    if (operation && last[1] && *operation > *last[1]) {
-      ++(*operation - 1 == *last[1] ? steps_ : gaps_);
-    }
+    take_step(operation, last[1]);
     take(operation, "op_id", last[1]);
     return key;
+  }
+
+  /// Takes the collective_seq_id of an entry, which may be another one's.
+  void take_collective(std::uint32_t context, std::optional<std::int64_t> told) {
+    auto& before = last_[context][2];
+    take_step(told, before);
+    before = told ? told : before;
   }
 
   /// Calls follow each other as their records do, whatever the wall clock does: one that was set
@@ -76,14 +81,20 @@ class EntryOrder {
   }
 
  private:
+  void take_step(std::optional<std::int64_t> told, std::optional<std::int64_t> before) {
+    if (told && before && *told > *before) {
+      ++(*told - 1 == *before ? steps_ : gaps_);
+    }
+  }
+
   std::int64_t most_ = 0;
   std::uint64_t misplaced_ = 0;
   bool is_set_back_ = false;
   bool has_early_end_ = false;
-  std::uint64_t steps_ = 0;  // from an op_id to the next one
+  std::uint64_t steps_ = 0;  // from a number to the next one
   std::uint64_t gaps_ = 0;   // or farther
   std::int64_t last_created_ns_ = 0;
-  std::vector<std::array<std::optional<std::int64_t>, 2>> last_;  // by context
+  std::vector<std::array<std::optional<std::int64_t>, 3>> last_;  // by context
 };
 
 }  // namespace ringside::load

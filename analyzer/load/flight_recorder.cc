@@ -237,8 +237,7 @@ class DumpReader {
                                ": in which order this rank made its calls is not known, and they "
                                "are left out");
     } else if (order_.has_gaps() && minor_ >= kTellsAllCalls && dump_.file.bad_lines == 0) {
-      damaged(Harm::kLoss,
-              "numbers are missing among the op_ids of a group: calls are not recorded");
+      damaged(Harm::kLoss, "numbers of calls are missing in a group: calls are not recorded");
     }
   }
 
@@ -477,6 +476,7 @@ class DumpReader {
     if (is_torchcomms_) {
       take_torchcomms(value, entry);
     } else {
+      order_.take_collective(known->context, integer_of(tree_.at(value, keys_.collective_seq_id)));
       take_number(value, known->call, entry);
     }
     if (known->call.has_ranks) {

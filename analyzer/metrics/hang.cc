@@ -274,7 +274,14 @@ class Finder {
     const bool from_start = is_from_start(file, member_of(position).context);
     const bool are_numbered =
         matched.way == Way::kSequence && !match::counts_only_while_recording(file.process);
-    if (has_lost_records(file) || !(from_start || are_numbered)) {
+    const bool has_calls =
+        position.last_finished || position.last_started || position.last_enqueued;
+    // A full ring that keeps no call of this communicator does not tell how many there were.
+    const bool is_overwritten = file.account.rotated > 0 && !has_calls;
+    // The last one whose record is damaged may be another call.
+    const bool is_doubtful =
+        position.last_enqueued && match::is_damaged(file, *position.last_enqueued);
+    if (has_lost_records(file) || is_overwritten || is_doubtful || !(from_start || are_numbered)) {
       return Unknown::kLost;
     }
     if (matched.way == Way::kPair && !is_counted_from_start(node)) {

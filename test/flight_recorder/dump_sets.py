@@ -52,12 +52,14 @@ class Job:
         self.now += 1
         created = BEGIN_NS + self.now * 1_000_000
         done = created + 700_000 if state == "completed" else None
+        is_end = name.endswith("coalesced") and not ins  # it has the op_id of the last call in it
         self.entries[rank].append({
             "frames": list(FRAMES), "record_id": self.records[rank],
             "pg_id": sorted(self.groups).index(group), "process_group": (group, self.groups[group][0]),
             "thread_name": "python", "thread_id": "1",
             "collective_seq_id": self._number(rank, group, "collective", 0 if is_p2p else step),
-            "p2p_seq_id": self._number(rank, group, "p2p", step if is_p2p else 0), "op_id": self.now,
+            "p2p_seq_id": self._number(rank, group, "p2p", step if is_p2p else 0),
+            "op_id": self._number(rank, group, "operation", 0 if is_end else 1),
             "profiling_name": f"{self.backend}:{name}", "time_created_ns": created, "input_sizes": ins,
             "input_dtypes": [types] * len(ins), "output_sizes": outs, "output_dtypes": [types] * len(outs),
             "state": state, "time_discovered_started_ns": None, "time_discovered_completed_ns": done,

@@ -308,8 +308,8 @@ TEST_CASE("numbers and times that tell of entries that have changed places") {
   const std::string more =
       ',' + send(1, 2, 2, 10, 15) + ',' + send(2, 3, 3, 20, 30) + ',' + send(3, 5, 5, 40, 45);
   const Dump gap = read(dump_of(send(0, 1, 1, 0, 10) + more));
-  CHECK(problems_of(gap) == std::vector<std::string>{"4: numbers are missing among the op_ids of a "
-                                                     "group: calls are not recorded"});
+  CHECK(problems_of(gap) == std::vector<std::string>{"4: numbers of calls are missing in a group: "
+                                                     "calls are not recorded"});
   CHECK(gap.file.bad_lines == 1);
   CHECK(gap.file.operations.size() == 4);
   // One of them may be damage of that number or time.
