@@ -11,6 +11,7 @@
 #include "analyzer/metrics/own_calls.h"
 #include "analyzer/metrics/rank_waits.h"
 #include "analyzer/model/parallel.h"
+#include "analyzer/report/align_report.h"
 #include "analyzer/report/page/page_data.h"
 
 namespace ringside::report {
