@@ -339,7 +339,7 @@ class DumpReader {
                                  " missing before this entry: their calls are not recorded");
         break;
       case OddRecord::Kind::kMisnumbered:
-        damaged(Harm::kNone, "the entry has no record_id behind that of the entry before");
+        damaged(Harm::kLoss, "the record_id does not follow: another call may have been here");
     }
   }
 
@@ -490,7 +490,8 @@ class DumpReader {
     }
     fill_call(value, entry);
     operation.called_by = stacks_.read(tree_.at(value, keys_.frames));
-    entry.is_doubtful = harm_ == Harm::kDoubt;
+    entry.is_doubtful =
+        harm_ == Harm::kDoubt || (odd && odd->kind == OddRecord::Kind::kMisnumbered);
     entry.before = std::exchange(last_of_context_[operation.context], entries_.size() - 1);
   }
 
