@@ -200,7 +200,7 @@ bool Divider::sum_up(std::optional<metrics::RowsBy> rows_by, std::optional<metri
   // Who is late depends on what came before, so one process goes on after the other.
   take(owner_.sum_up(request));
   for (int process = 1; process < messages_.processes(); ++process) {
-    request.late = std::move(late);
+    request.late = std::exchange(late, {});
     tell(process, Request::kSum, model::archived(request));
     take_text(process, messages_.receive().text);
   }

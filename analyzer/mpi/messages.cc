@@ -131,6 +131,7 @@ Message Messages::receive() {
 
 std::vector<std::string> Messages::exchange(std::vector<std::string> texts) {
   std::vector<std::uint64_t> own_sizes;
+  own_sizes.reserve(texts.size());
   for (const std::string& text : texts) {
     own_sizes.push_back(text.size());
   }

@@ -122,6 +122,7 @@ void Owner::divide(Division&& division, Messages& messages) {
       }
     }
     std::vector<std::string> texts;
+    texts.reserve(processes);
     for (model::ArchiveWriter& writer : writers) {
       texts.push_back((next < owners.size() ? '1' : '0') + writer.take());
     }

@@ -68,9 +68,17 @@ class Cluster:
             raise CannotRun(f"there is no {missing[0]}" if missing else "this is not root")
         try:
             self._make_network()
+            self._write_files()
+            self._start_programs()
         except subprocess.CalledProcessError as error:
-            raise CannotRun(f"namespaces may not be made: {error.stderr.strip()}") from error
-        self._write_files()
+            raise CannotRun(f"{' '.join(error.cmd)[:200]}: {error.stderr.strip()}") from error
+        until = time.monotonic() + 120
+        while self.run("sinfo", "-h", "-t", "idle", "-o", "%D") != f"{len(NODES)}\n":
+            if time.monotonic() > until:
+                raise RuntimeError(f"the nodes do not come up: {self.run('sinfo')}")
+            time.sleep(0.2)
+
+    def _start_programs(self):
         _checked("munged", "--force", f"--key-file={self.place}/munge.key",
                  f"--socket={self.place}/munge.socket", f"--pid-file={self.place}/munged.pid",
                  f"--log-file={self.place}/munged.log", f"--seed-file={self.place}/munged.seed")
@@ -79,11 +87,6 @@ class Cluster:
             self._start_in(node, f"for own in /dev/shm /opt {self.local}; do mount -t tmpfs none $own; done; "
                                  f"mkdir /opt/ringside; ln -s {self.programs} /opt/ringside/bin; "
                                  f"slurmd -N {node}")
-        until = time.monotonic() + 120
-        while self.run("sinfo", "-h", "-t", "idle", "-o", "%D") != f"{len(NODES)}\n":
-            if time.monotonic() > until:
-                raise RuntimeError(f"the nodes do not come up: {self.run('sinfo')}")
-            time.sleep(0.2)
 
     def run(self, *words, status=0, timeout=180):
         """Runs a command on the login node; returns what it writes to standard output."""
