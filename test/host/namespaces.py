@@ -20,10 +20,13 @@ import tempfile
 import threading
 import time
 
+from network import Network
 from pretended_job import Job, serve
 
 PORT = 2222
 HOSTS = [f"node{i}" for i in range(4)]
+SWITCH = "switch"
+SUBNET = "10.77.0"
 RANKS_PER_HOST = 2
 CUT = "node2"
 
@@ -51,52 +54,6 @@ def ask_shell(address, rings, words):
     sys.stdout.write(out)
     sys.stderr.write(said)
     sys.exit(status)
-
-
-def ip(*words):
-    subprocess.run(["ip", *words], check=True, capture_output=True, text=True)
-
-
-class Network:
-    """A namespace for each host and one for the bridge; all are gone at the end."""
-
-    def __init__(self):
-        self.prefix = f"ringside-{os.getpid()}-"
-        self.servers = []
-        self.made = []
-
-    def make(self):
-        switch = self.add("switch")
-        ip("-n", switch, "link", "add", "bridge", "type", "bridge")
-        ip("-n", switch, "addr", "add", "10.77.0.100/24", "dev", "bridge")
-        ip("-n", switch, "link", "set", "bridge", "up")
-        for number, host in enumerate(HOSTS):
-            node = self.add(host)
-            ip("-n", switch, "link", "add", host, "type", "veth", "peer", "name", "net", "netns", node)
-            ip("-n", switch, "link", "set", host, "master", "bridge", "up")
-            ip("-n", node, "addr", "add", self.address(number), "dev", "net")
-            ip("-n", node, "link", "set", "net", "up")
-            self.servers.append(subprocess.Popen(
-                ["ip", "netns", "exec", node, sys.executable, __file__, "--serve"]))
-
-    @staticmethod
-    def address(number):
-        return f"10.77.0.{number + 1}/24"
-
-    def add(self, name):
-        ip("netns", "add", self.prefix + name)
-        self.made.append(self.prefix + name)
-        return self.prefix + name
-
-    def set_link(self, host, state):
-        ip("-n", self.prefix + "switch", "link", "set", host, state)
-
-    def remove(self):
-        for server in self.servers:
-            server.kill()
-            server.wait()
-        for name in self.made:
-            ip("netns", "del", name)
 
 
 class Findings:
@@ -128,7 +85,7 @@ def check(options, network, place):
     threading.Thread(target=lambda: asyncio.run(serve(job, place / "rings", ready)), daemon=True).start()
     ready.wait(60)
     (place / "hosts").write_text("".join(f"{host}\n" for host in HOSTS), encoding="utf-8")
-    way = (f"ip netns exec {network.prefix}switch {sys.executable} {__file__} "
+    way = (f"ip netns exec {network.namespace(SWITCH)} {sys.executable} {__file__} "
            f"--ask {{host}} --rings {place}/rings/{{host}} --")
     listed = [str(options.ringside), "ctl", "status", "--hosts", str(place / "hosts"), "--exec", way,
               "--format", "json", "--host-timeout", "15"]
@@ -172,17 +129,21 @@ def main():
     parser.add_argument("--rings")
     parser.add_argument("words", nargs="*")
     options = parser.parse_args()
+    network = Network(f"ringside-{os.getpid()}-", SWITCH, HOSTS, SUBNET)
     if options.serve:
         serve_shell()
     if options.ask:
-        ask_shell(Network.address(HOSTS.index(options.ask)).split("/", maxsplit=1)[0], options.rings, options.words)
+        ask_shell(network.address(options.ask), options.rings, options.words)
     if shutil.which("ip") is None or os.geteuid() != 0:
         print("skipped: network namespaces need root and `ip` (iproute2)")
         sys.exit(77)
     options.ringside = options.ringside.resolve()
-    network = Network()
+    servers = []
     try:
         network.make()
+        for host in HOSTS:
+            servers.append(subprocess.Popen(
+                ["ip", "netns", "exec", network.namespace(host), sys.executable, __file__, "--serve"]))
     except subprocess.CalledProcessError as error:
         network.remove()
         print(f"skipped: {' '.join(error.cmd)}: {error.stderr.strip()}")
@@ -193,6 +154,9 @@ def main():
         try:
             check(options, network, place)
         finally:
+            for server in servers:
+                server.kill()
+                server.wait()
             network.remove()
 
 

@@ -7,7 +7,11 @@ import pathlib
 import shutil
 import signal
 import subprocess
+import sys
 import time
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "host"))
+from network import Network  # noqa: E402  pylint: disable=wrong-import-position
 
 NODES = [f"node{i}" for i in range(4)]
 LOGIN = "login"
@@ -15,7 +19,7 @@ PROGRAMS = ("slurmctld", "slurmd", "munged", "srun", "unshare", "nsenter", "ip",
 
 CONFIGURATION = """\
 ClusterName=ringside
-SlurmctldHost=login(10.78.0.100)
+SlurmctldHost=login({login})
 SlurmUser=root
 SlurmdUser=root
 AuthType=auth/munge
@@ -58,8 +62,7 @@ class Cluster:
         self.local = self.place / "local"
         self.programs = programs
         self.recipes = recipes
-        self.prefix = f"ringside-slurm-{os.getpid()}-"
-        self.namespaces = []
+        self.network = Network(f"ringside-slurm-{os.getpid()}-", LOGIN, NODES, "10.78.0")
         self.environment = os.environ | {"SLURM_CONF": str(self.place / "slurm.conf")}
 
     def start(self):
@@ -67,7 +70,7 @@ class Cluster:
         if missing or os.geteuid() != 0:
             raise CannotRun(f"there is no {missing[0]}" if missing else "this is not root")
         try:
-            self._make_network()
+            self.network.make()
             self._write_files()
             self._start_programs()
         except subprocess.CalledProcessError as error:
@@ -99,12 +102,12 @@ class Cluster:
     def begin(self, *words, **streams):
         script = f"hostname {LOGIN}; mount --bind {self.place}/hosts /etc/hosts; exec \"$@\""
         return subprocess.Popen(
-            ["nsenter", f"--net=/run/netns/{self.prefix}{LOGIN}", "unshare", "--uts", "--mount", "bash", "-c",
-             script, "-", *map(str, words)], text=True, env=self.environment, cwd=self.place, **streams)
+            ["nsenter", f"--net=/run/netns/{self.network.namespace(LOGIN)}", "unshare", "--uts", "--mount",
+             "bash", "-c", script, "-", *map(str, words)], text=True, env=self.environment, cwd=self.place, **streams)
 
     def stop(self):
         """Kills all that run in the nodes, and takes the namespaces away."""
-        for name in self.namespaces:
+        for name in self.network.made:
             listed = subprocess.run(["ip", "netns", "pids", name], capture_output=True, text=True,
                                     check=False).stdout
             for pid in map(int, listed.split()):
@@ -112,31 +115,11 @@ class Cluster:
                     os.kill(pid, signal.SIGKILL)
                 except ProcessLookupError:
                     pass
-            subprocess.run(["ip", "netns", "del", name], check=False)
+        self.network.remove()
         try:
             os.kill(int((self.place / "munged.pid").read_text(encoding="ascii")), signal.SIGTERM)
         except (OSError, ValueError):
             pass
-
-    def _make_network(self):
-        login = self._add(LOGIN)
-        ip = ("ip", "-n")
-        _checked(*ip, login, "link", "add", "bridge", "type", "bridge")
-        _checked(*ip, login, "addr", "add", "10.78.0.100/24", "dev", "bridge")
-        for device in ("bridge", "lo"):
-            _checked(*ip, login, "link", "set", device, "up")
-        for number, node in enumerate(NODES):
-            name = self._add(node)
-            _checked(*ip, login, "link", "add", node, "type", "veth", "peer", "name", "net", "netns", name)
-            _checked(*ip, login, "link", "set", node, "master", "bridge", "up")
-            _checked(*ip, name, "addr", "add", f"10.78.0.{number + 1}/24", "dev", "net")
-            for device in ("net", "lo"):
-                _checked(*ip, name, "link", "set", device, "up")
-
-    def _add(self, name):
-        _checked("ip", "netns", "add", self.prefix + name)
-        self.namespaces.append(self.prefix + name)
-        return self.prefix + name
 
     def _write_files(self):
         for name in ("state", "local", *(f"{kind}-{node}" for kind in ("spool", "tmp") for node in NODES)):
@@ -146,13 +129,13 @@ class Cluster:
         key = self.place / "munge.key"
         key.write_bytes(os.urandom(1024))
         key.chmod(0o400)
-        addresses = {LOGIN: 100, **{node: number + 1 for number, node in enumerate(NODES)}}
+        addresses = {LOGIN: f"{self.network.subnet}.100", **{n: self.network.address(n) for n in NODES}}
         (self.place / "hosts").write_text(
-            "127.0.0.1 localhost\n" + "".join(f"10.78.0.{last} {name}\n" for name, last in addresses.items()),
+            "127.0.0.1 localhost\n" + "".join(f"{address} {name}\n" for name, address in addresses.items()),
             encoding="ascii")
-        nodes = "".join(f"NodeName={node} NodeAddr=10.78.0.{addresses[node]} CPUs=8 RealMemory=1000 Gres=gpu:8\n"
+        nodes = "".join(f"NodeName={node} NodeAddr={addresses[node]} CPUs=8 RealMemory=1000 Gres=gpu:8\n"
                         for node in NODES)
-        (self.place / "slurm.conf").write_text(CONFIGURATION.format(place=self.place) + nodes,
+        (self.place / "slurm.conf").write_text(CONFIGURATION.format(place=self.place, login=addresses[LOGIN]) + nodes,
                                                encoding="ascii")
         for number in range(8):
             (self.place / f"gpu{number}").touch()
@@ -163,5 +146,5 @@ class Cluster:
     # `ip netns exec` would mount a /sys without control groups, which slurmd wants to see.
     def _start_in(self, node, command):
         script = f"hostname {node}; mount --bind {self.place}/hosts /etc/hosts; {command}"
-        _checked("nsenter", f"--net=/run/netns/{self.prefix}{node}", "unshare", "--uts", "--mount", "--ipc",
-                 "bash", "-ec", script, env=self.environment)
+        _checked("nsenter", f"--net=/run/netns/{self.network.namespace(node)}", "unshare", "--uts", "--mount",
+                 "--ipc", "bash", "-ec", script, env=self.environment)
