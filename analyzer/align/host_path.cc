@@ -42,8 +42,8 @@ class Pass {
     return {is_possible(0), is_possible(1)};
   }
 
-  /// The same of one, without all of the bounds. Where no bound was beyond its opposite on the way
-  /// forwards, each moment is reached from those before it, and none is on the way back.
+  /// Tells whether one piece of the rates is possible, and need not find all bounds. If no bound
+  /// was beyond its opposite on the way forwards, none is on the way back, which is left out then.
   bool is_possible(const Rates& rates) {
     set(rates, rates);
     return run_forwards() && (room_ns_[0] >= 0 || run_backwards());

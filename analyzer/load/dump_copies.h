@@ -17,7 +17,7 @@ namespace ringside::load {
 /// one of two such entries is a copy that has the place of another call.
 class DumpCopies {
  public:
-  /// Where the times of all entries ascend, there are no copies, and this need not be called.
+  /// There are no copies if the times of all entries ascend: then this need not be called.
   void find(const PlainTree& tree, std::span<const PlainValue> entries, const DumpKeys& keys);
 
   /// The place of the entry that the one at `place` is a copy of, from 1; 0 if it is none. If both

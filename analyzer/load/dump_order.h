@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What tells that the entries of a Flight Recorder dump are not where they were made.
+// Signs that the entries of a Flight Recorder dump are not in the order in which they were made.
 #ifndef RINGSIDE_ANALYZER_LOAD_DUMP_ORDER_H
 #define RINGSIDE_ANALYZER_LOAD_DUMP_ORDER_H
 

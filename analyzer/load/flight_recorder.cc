@@ -356,6 +356,7 @@ class DumpReader {
   void take_number(const PlainValue& value, const NamedCall& call, DumpEntry& entry) {
     const std::uint32_t context = entry.operation.context;
     const auto told = integer_of(tree_.at(value, keys_.collective_seq_id));
+    order_.take_collective(context, told);
     const Counts counts = call.has_ranks || is_end_of_group(call.name) ? Counts::kNot : Counts::kOn;
     const bool is_behind_loss =
         dump_.file.bad_lines > 0 ||
@@ -434,16 +435,17 @@ class DumpReader {
   void add(const PlainValue& value) {
     const auto odd = take_record(value);
     const bool is_repeated = odd && odd->kind == OddRecord::Kind::kRepeated;
+    const bool is_misnumbered = odd && odd->kind == OddRecord::Kind::kMisnumbered;
     const std::uint64_t original = is_repeated ? 0 : copies_.original_of(place_, !odd);
     const auto known = is_repeated || original > 0 ? std::nullopt : read_known(value);
-    if (odd && original == 0 && odd->kind == OddRecord::Kind::kMisnumbered) {
+    if (is_misnumbered && original == 0) {
       order_.note_misplaced(record_of(value));
     }
     if (original > 0) {
       damaged(Harm::kLoss, "the entry is the same call as entry " + std::to_string(original) +
                                ", so one of them has the place of another call; it is left out");
     }
-    if (odd && (known || odd->kind != OddRecord::Kind::kMisnumbered)) {
+    if (odd && (known || !is_misnumbered)) {
       tell_odd(*odd);
     }
     if (!known) {
@@ -476,7 +478,6 @@ class DumpReader {
     if (is_torchcomms_) {
       take_torchcomms(value, entry);
     } else {
-      order_.take_collective(known->context, integer_of(tree_.at(value, keys_.collective_seq_id)));
       take_number(value, known->call, entry);
     }
     if (known->call.has_ranks) {
@@ -490,8 +491,7 @@ class DumpReader {
     }
     fill_call(value, entry);
     operation.called_by = stacks_.read(tree_.at(value, keys_.frames));
-    entry.is_doubtful =
-        harm_ == Harm::kDoubt || (odd && odd->kind == OddRecord::Kind::kMisnumbered);
+    entry.is_doubtful = harm_ == Harm::kDoubt || is_misnumbered;
     entry.before = std::exchange(last_of_context_[operation.context], entries_.size() - 1);
   }
 

@@ -441,7 +441,7 @@ const KinetoFileJoin* find_same_time(const model::KinetoTrace& trace, std::uint3
     if (!time || !join.time || join.file != file) {
       continue;
     }
-    // What ran on the GPU at the end of one profile may be in the next one, too.
+    // Work of the GPU at the end of one profile may be in the next one, too.
     const ProfiledTime both{std::max(time->first_ns, join.time->first_ns),
                             std::min(time->last_ns, join.time->last_ns)};
     if (length_ns(both) > std::min(length_ns(*time), length_ns(*join.time)) / 2) {

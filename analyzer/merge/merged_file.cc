@@ -159,7 +159,7 @@ class Writer {
     }
   }
 
-  // What a thread uses again for the next process.
+  // Memory that a thread uses again for the next process.
   struct CopyMemory {
     std::string text;  // empty between processes
     std::vector<std::string> of_slices;

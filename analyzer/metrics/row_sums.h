@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Sums over operations of each kind, of which rows are made. Those of some operations can be joined
-// with those of others, from other processes too.
+// Sums over the operations of each kind, from which rows are made. The sums of some operations can
+// be joined with those of others, which may be of other processes.
 #ifndef RINGSIDE_ANALYZER_METRICS_ROW_SUMS_H
 #define RINGSIDE_ANALYZER_METRICS_ROW_SUMS_H
 

@@ -50,7 +50,7 @@ struct Lateness {
   LateTimes times;                // of stragglers
   std::map<std::uint32_t, std::uint64_t> last_in;  // times last, by index of the communicator
 
-  /// What operations add to.
+  /// Only the members that operations add to; the others are found at the end.
   template <typename Archive>
   void transfer(Archive& archive) {
     archive(took_part, judged, last, caused_wait_ns, passed_on_ns, cost_ns, cost_most_ns, delay_ns,
@@ -81,7 +81,7 @@ struct Stragglers {
   std::map<std::pair<std::string, std::string_view>, WaitedAt> by_group;
   RowsBy grouped_by = RowsBy::kCaller;
 
-  /// What operations add to.
+  /// Only the members that operations add to; the others are found at the end.
   template <typename Archive>
   void transfer(Archive& archive) {
     archive(operations, decided, undecided, impossible, partial, by_call, unseen, waited_ns,

@@ -15,7 +15,7 @@ namespace {
 
 using Cuts = std::vector<std::pair<std::uint32_t, std::uint32_t>>;  // where there must be none
 
-// What is known of all operations, by number.
+// The last arrivals and groups of all operations, by number.
 struct AllArrivals {
   std::vector<std::int64_t> last_ns;
   std::vector<std::uint64_t> groups;
@@ -111,18 +111,19 @@ std::vector<std::uint32_t> divide_evenly(const match::AlikeCalls& calls,
   return begins;
 }
 
-}  // namespace
-
-void Divider::tell(int process, Request what, std::string_view text) {
-  Packer packer;
-  packer.number(static_cast<std::uint64_t>(what));
-  packer.bytes(text);
-  messages_.send(process, packer.packed());
+Packer request_of(Request what, std::string_view text) {
+  Packer request;
+  request.number(static_cast<std::uint64_t>(what));
+  request.bytes(text);
+  return request;
 }
 
+}  // namespace
+
 void Divider::tell_others(Request what, std::string_view text) {
+  const Packer request = request_of(what, text);
   for (int process = 1; process < messages_.processes(); ++process) {
-    tell(process, what, text);
+    messages_.send(process, request.packed());
   }
 }
 
@@ -197,11 +198,11 @@ bool Divider::sum_up(std::optional<metrics::RowsBy> rows_by, std::optional<metri
     hear_others(take_text);
     return is_in_order;
   }
-  // Who is late depends on what came before, so one process goes on after the other.
+  // Lateness depends on the operations before, so one process goes on after the other.
   take(owner_.sum_up(request));
   for (int process = 1; process < messages_.processes(); ++process) {
     request.late = std::exchange(late, {});
-    tell(process, Request::kSum, model::archived(request));
+    messages_.send(process, request_of(Request::kSum, model::archived(request)).packed());
     take_text(process, messages_.receive().text);
   }
   return is_in_order;

@@ -33,7 +33,6 @@ class Divider final : public metrics::FiguresElsewhere {
   bool sum_up(std::optional<metrics::RowsBy> rows_by, std::optional<metrics::RowsBy> late_by,
               metrics::SummedRows& rows, std::string& late);
   void refine(metrics::SummedRows& rows);
-  void tell(int process, Request what, std::string_view text);
   void tell_others(Request what, std::string_view text);
   /// Calls take(process, text) for the answer of each other process.
   template <typename Take>

@@ -33,7 +33,8 @@ class Leader final : public load::OtherProcesses, public align::RowsElsewhere {
              const std::vector<align::CommunicatorElsewhere>& communicators) override;
   std::vector<align::HostBounds> bounds(const align::RangeElsewhere& range) override;
 
-  /// What was kept last, with an alignment that is given, and the rows of this process.
+  /// Returns the heads that were kept last, and this alignment. The rows of this process are the
+  /// keeper's.
   Heads heads(const align::Alignment& alignment) const;
   Keeper& keeper() { return keeper_; }
 

@@ -28,7 +28,7 @@
 
 namespace ringside::mpi {
 
-/// What is known of all files, and the clocks.
+/// All files without their rows, and the clocks.
 struct Heads {
   std::vector<std::string> paths;
   std::vector<load::KeptFile> files;
@@ -55,7 +55,7 @@ struct Arrivals {
   }
 };
 
-/// Who owns what: process p the operations whose places are from the p-th of `begins` on.
+/// The owners: process p owns the operations whose places are from the p-th of `begins` on.
 struct Division {
   std::vector<std::uint32_t> begins;
   align::StampErrors errors;  // of all files
@@ -66,7 +66,7 @@ struct Division {
   }
 };
 
-/// What is to be summed up, and what was of operations that come before.
+/// The sums that are wanted, and those of the operations before.
 struct SumRequest {
   std::optional<metrics::RowsBy> rows_by;
   std::optional<metrics::RowsBy> late_by;

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "analyzer/load/flight_recorder.h"
+#include "test/fuzz/add_record.h"
 #include "test/unit/catch.h"
 
 namespace ringside::load {
@@ -37,15 +38,7 @@ void add(const std::string& path, std::int64_t rank, const std::vector<Call>& ca
   }
   Dump dump;
   REQUIRE(read_dump(text + "]}", rank, dump).empty());
-  std::vector<model::NameId> ids;
-  for (model::NameId id = 0; id < dump.names.size(); ++id) {
-    ids.push_back(traces.names.id(dump.names.text(id)));
-  }
-  model::Operations operations;
-  operations.append(std::move(dump.file.operations), ids);
-  dump.file.operations = std::move(operations);
-  dump.file.path = path;
-  traces.files.push_back(std::move(dump.file));
+  fuzz::add_record(std::move(dump), path, traces);
 }
 
 // The paths of those that are left; `problems` tells the others.
