@@ -323,9 +323,12 @@ ExitStatus run_run(const RunOptions& options) {
     return kExitUsage;
   }
   launch::Plan plan = make_launch_plan(options);
-  // Of the watch, which a running job would not wait for.
-  if (options.is_watched && plan.error.empty()) {
-    const std::string trouble = trouble_with("watch", watch_options_of(options, plan), add_watch);
+  // Of the watch, which a running job would not wait for. It is told before what the plan lacks.
+  if (options.is_watched) {
+    launch::Plan named = plan;
+    named.job = plan.job.empty() ? "job" : plan.job;
+    named.directory = plan.directory.empty() ? "." : plan.directory;
+    const std::string trouble = trouble_with("watch", watch_options_of(options, named), add_watch);
     if (!trouble.empty()) {
       std::fprintf(stderr, "ringside run: --watch-options: %s\n", trouble.c_str());
       return kExitUsage;
