@@ -80,6 +80,9 @@ set_target_properties(emulated_nccl PROPERTIES LINK_DEPENDS "${RINGSIDE_NCCL_ARC
 set_versioned_name(emulated_nccl nccl 2)
 add_dependencies(emulated_nccl emulated_nvml)  # NCCL loads it at run time
 
+# The emulation itself has coroutines and functions of one name in several files.
+set_target_properties(emulated_cuda emulated_cudart emulated_nccl PROPERTIES UNITY_BUILD OFF)
+
 add_executable(nccl_ranks
   ranks/board.cc ranks/buffer.cc ranks/call_log.cc ranks/collectives.cc ranks/environment.cc
   ranks/job.cc ranks/main.cc ranks/options.cc ranks/process.cc ranks/rank.cc

@@ -77,6 +77,12 @@ class Caller {
 /// Ends the program with 1 and says where.
 [[noreturn]] void give_up(const std::string& what);
 
+inline void require(bool condition, const char* what) {
+  if (!condition) {
+    give_up(what);
+  }
+}
+
 }  // namespace ringside::guarantees
 
 #endif  // RINGSIDE_TEST_GUARANTEES_CALLER_H

@@ -20,12 +20,6 @@ Function* c_api(const Loaded& loaded, Function*, const char* name) {
   return reinterpret_cast<Function*>(c_function(loaded, name));
 }
 
-void require(bool condition, const char* what) {
-  if (!condition) {
-    give_up(what);
-  }
-}
-
 const Loaded* logging = nullptr;
 std::atomic<int> logged = 0;
 

@@ -38,12 +38,6 @@ class Nccl {
   int* mask_;
 };
 
-void require(bool condition, const char* what) {
-  if (!condition) {
-    give_up(what);
-  }
-}
-
 }  // namespace
 
 int several_nccls(const Program& program) {

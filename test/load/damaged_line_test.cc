@@ -16,15 +16,13 @@
 namespace ringside::plain {
 namespace {
 
-constexpr const char* kFirst =
-    R"([{"ph":"M","name":"ringside_trace","args":{"format_version":1,"base_time_s":7889238}},)";
 constexpr const char* kOperation =
     R"({"ph":"b","cat":"op","id2":{"local":"0x1","more":[1,{"a":1}]},"ts":5.000,"name":"AllReduce",)"
     R"("args":{"op":1,"context":1,"kind":"coll","func":"AllReduce","times_from":"enqueue",)"
     R"("state":"enqueued","x":{"y":[1]}}},)";
 
 std::uint64_t bad_lines(const std::string& line) {
-  const MemoryFile file(std::string(kFirst) + '\n' + line + '\n' + kOperation + "\n]\n");
+  const MemoryFile file(std::string(kFirstLine) + '\n' + line + '\n' + kOperation + "\n]\n");
   CHECK(compare_loaders({file.path()}, {load::kRangeBytes}, 1) == "");
   model::Problems problems;
   load::load_traces({file.path()}, problems, 1);

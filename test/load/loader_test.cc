@@ -71,9 +71,6 @@ class Generated {
 constexpr const char* kLine =
     R"({"ph":"b","cat":"op","ts":5.000,"name":"AllReduce","args":{"op":1,"context":1,"kind":"coll",)"
     R"("func":"AllReduce","times_from":"enqueue","state":"enqueued"}},)";
-constexpr const char* kFirst =
-    R"([{"ph":"M","name":"ringside_trace","args":{"format_version":1,"base_time_s":7889238}},)";
-
 TEST_CASE("the traces of this repository") {
   std::size_t operations = 0;
   for (const char* const root : {"diff/cases", "fuzz/corpus/trace", "fuzz/corpus/load"}) {
@@ -176,7 +173,7 @@ std::string numbered(std::string line, std::uint64_t id) {
 
 TEST_CASE("an operation that is there twice is left out, and its line is bad") {
   std::string once;
-  std::string text = std::string(kFirst) + '\n';
+  std::string text = std::string(kFirstLine) + '\n';
   for (std::uint64_t id = 1; id <= 40; ++id) {
     const std::string line = numbered(kLine, id * id);
     once += line + '\n';
@@ -210,10 +207,10 @@ TEST_CASE("a trace with any byte of a line replaced") {
       R"("comm":"0xba","rank":1,"nranks":2,"kind":"coll","func":"AllReduce","seq":12345678,)"
       R"("enqueue_start_ns":200,"start_ns":2005000,"end_ns":210500000,"times_from":"proxy",)"
       R"("state":"completed","graph":true}},)";
-  const std::string whole = std::string(kFirst) + '\n' + operation + '\n' + other + '\n' + end +
+  const std::string whole = std::string(kFirstLine) + '\n' + operation + '\n' + other + '\n' + end +
                             '\n' + numbered(operation, 2) + "\n]\n";
   REQUIRE(load_plainly({MemoryFile(whole).path()}).traces.files.at(0).operations.size() == 2);
-  const std::size_t begin = std::string_view(kFirst).size() + 1;
+  const std::size_t begin = std::string_view(kFirstLine).size() + 1;
   for (std::size_t at = begin; at < begin + operation.size() + other.size() + end.size() + 2;
        ++at) {
     for (const char byte : std::string_view("\0\t\n \"\\,:{}[]0.-eb/\x7f\xc3", 20)) {
@@ -227,7 +224,7 @@ TEST_CASE("a trace with any byte of a line replaced") {
 }
 
 TEST_CASE("a line that does not say what it is") {
-  const MemoryFile file(std::string(kFirst) + "\n{\"p^\":\"M\",\"name\":\"x\",\"args\":{}},\n" +
+  const MemoryFile file(std::string(kFirstLine) + "\n{\"p^\":\"M\",\"name\":\"x\",\"args\":{}},\n" +
                         kLine + "\n]\n");
   CHECK(compare_loaders({file.path()}, {load::kRangeBytes}, 1) == "");
   model::Problems problems;
@@ -244,7 +241,7 @@ TEST_CASE("a line with two args") {
        {line.substr(0, args) + once + once + "},", "{" + once.substr(1) + once + ",\"ph\":\"b\"},",
         line.substr(0, args) + R"(,"args":{"times_from":"en"})" + once + "},"}) {
     INFO(twice);
-    const MemoryFile file(std::string(kFirst) + '\n' + twice + '\n' + kLine + "\n]\n");
+    const MemoryFile file(std::string(kFirstLine) + '\n' + twice + '\n' + kLine + "\n]\n");
     CHECK(compare_loaders({file.path()}, {load::kRangeBytes}, 1) == "");
     model::Problems problems;
     load::load_traces({file.path()}, problems, 1);
@@ -253,7 +250,7 @@ TEST_CASE("a line with two args") {
 }
 
 TEST_CASE("the plain loader reads what is there") {
-  const MemoryFile file(std::string(kFirst) + '\n' + kLine + "\nnothing\n" + kLine);
+  const MemoryFile file(std::string(kFirstLine) + '\n' + kLine + "\nnothing\n" + kLine);
   const Loaded loaded = load_plainly({file.path(), "/nowhere/trace.json"});
   REQUIRE(loaded.traces.files.size() == 1);
   const model::TraceFile& trace = loaded.traces.files[0];

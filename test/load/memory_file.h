@@ -10,6 +10,10 @@
 
 namespace ringside {
 
+/// The first line of a trace.
+inline constexpr const char* kFirstLine =
+    R"([{"ph":"M","name":"ringside_trace","args":{"format_version":1,"base_time_s":7889238}},)";
+
 /// A file in memory that has a path while the object lives.
 class MemoryFile {
  public:

@@ -13,14 +13,14 @@ namespace ringside::plain {
 namespace {
 
 // Microseconds with exactly three decimals, below 2^62 ns.
-std::optional<std::int64_t> time_ns(std::string_view json) {
+std::optional<std::int64_t> time_ns(std::string_view number) {
   constexpr std::int64_t kMost_us = (std::int64_t{1} << 62) / 1000;
-  const std::size_t point = json.find('.');
-  if (point == std::string_view::npos || json.size() - point - 1 != 3) {
+  const std::size_t point = number.find('.');
+  if (point == std::string_view::npos || number.size() - point - 1 != 3) {
     return std::nullopt;
   }
-  const auto whole_us = digits_of(json.substr(0, point), 10);
-  const auto part_ns = digits_of(json.substr(point + 1), 10);
+  const auto whole_us = digits_of(number.substr(0, point), 10);
+  const auto part_ns = digits_of(number.substr(point + 1), 10);
   return whole_us && part_ns && *whole_us <= kMost_us ? std::optional(*whole_us * 1000 + *part_ns)
                                                       : std::nullopt;
 }

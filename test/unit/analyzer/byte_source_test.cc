@@ -101,7 +101,7 @@ TEST_CASE("a compressed file with any byte changed never gives other text withou
 
 TEST_CASE("what a thread decompresses ahead is the same text, and the same error") {
   std::string text;
-  for (int i = 0; text.size() < 3'000'000; ++i) {  // many blocks
+  for (std::size_t i = 0; text.size() < 3'000'000; ++i) {  // many blocks
     text += std::to_string(i * 7919) + "\n";
   }
   const std::string bytes = squeezed(text);

@@ -42,7 +42,7 @@ std::string file_of(const std::string& lines) {
          lines + line("Group API", "GROUP_API", 'e', "13.0") + "{}]\n";
 }
 
-Dump read(const std::string& text) {
+Dump read_events(const std::string& text) {
   Dump records;
   REQUIRE(read_durations(text, records).empty());
   return records;
@@ -56,7 +56,7 @@ TEST_CASE("a call of the example profiler has its terms, and the time of all its
   const std::string text = file_of(
       collective(3, kernel(0, "20.5", "29.0", kTicks0) + kernel(1, "21.0", "30.0", kTicks1)));
   CHECK(begins_as_durations(std::string_view(text).substr(0, 64)));
-  const Dump records = read(text);
+  const Dump records = read_events(text);
   CHECK(records.file.closed);
   CHECK(records.file.bad_lines == 0);
   CHECK(records.file.contexts.at(1).comm == "0xea9f63e07b771a35");
@@ -75,7 +75,7 @@ TEST_CASE("a call of the example profiler has its terms, and the time of all its
 
 TEST_CASE("a lost stop of a kernel channel is replaced by the network's end, or leaves no time") {
   const std::string first = kernel(0, "20.5", "29.0", kTicks0, proxy(0, "19.0", "28.0"));
-  const Dump with_network = read(
+  const Dump with_network = read_events(
       file_of(collective(0, first + kernel(1, "21.0", "0.0", kNoStop, proxy(1, "19", "31.25")))));
   CHECK(with_network.file.operations[0].times_from == model::TimesFrom::kProxy);
   CHECK(with_network.file.operations[0].end_ns == 10'750);  // from 20.5 to 31.25 us
@@ -84,14 +84,14 @@ TEST_CASE("a lost stop of a kernel channel is replaced by the network's end, or 
        {kernel(1, "21.0", "0.0", kNoStop),                           // nothing tells its end
         kernel(1, "21.0", "0.0", kNoStop, proxy(1, "19.0", "0.0")),  // nor does this
         std::string()}) {                                            // the channel is not there
-    const Dump without = read(file_of(collective(0, first + second)));
+    const Dump without = read_events(file_of(collective(0, first + second)));
     CHECK_FALSE(without.file.operations[0].end_ns);
     CHECK(without.file.operations[0].state == model::State::kEnqueued);
   }
 }
 
 TEST_CASE("lines of an earlier call that the example profiler prints again are left out") {
-  const Dump records = read(file_of(collective(
+  const Dump records = read_events(file_of(collective(
       0, kernel(0, "20.5", "29.0", kTicks0) + kernel(1, "3.0", "4.0", kTicks1), "10.0")));
   CHECK(records.file.operations[0].gpu_rejected == 1);
   CHECK_FALSE(records.file.operations[0].end_ns);
@@ -99,7 +99,7 @@ TEST_CASE("lines of an earlier call that the example profiler prints again are l
 
 TEST_CASE("calls without a number, twice there or damaged are not taken") {
   const std::string good = collective(0, "");
-  const Dump records = read(
+  const Dump records = read_events(
       file_of(good + good + line("AllReduce", "COLL", 'b', "1.0", R"("SeqNum": 1, "CommHash": 1)") +
               line("AllGather", "CE_COLL", 'b', "1.0", R"("eventId": 1, "count": 4)") + "oops\n"));
   CHECK(records.file.operations.size() == 1);
@@ -115,14 +115,14 @@ TEST_CASE("the example profiler's older and broken forms are read, too") {
       line("ncclSend", "P2P", 'b', "2.0",
            R"("CommHash": 0, "Rank": 0, "Peer": 1, "Count": 4, "Datatype": 7)") +
       line("ncclSend", "P2P", 'e', "3.0");
-  const Dump records = read(text + "{}]\n");
+  const Dump records = read_events(text + "{}]\n");
   REQUIRE(records.file.operations.size() == 1);
   const model::Operation send = records.file.operations[0];
   CHECK(records.names.text(send.func) == "Send");
   CHECK(send.peer == 1U);
   CHECK(send.bytes == 16U);
   CHECK_FALSE(records.file.contexts.at(1).comm);
-  const Dump torn = read(text);
+  const Dump torn = read_events(text);
   CHECK(torn.file.bad_lines == 1);  // its end is not there
   CHECK_FALSE(torn.file.closed);
 }

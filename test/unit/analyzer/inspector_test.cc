@@ -23,7 +23,7 @@ std::string collective(const std::string& function, int number, int duration_us,
          "," + source + R"("coll_algobw_gbs":1.0,"coll_busbw_gbs":1.5})";
 }
 
-Dump read(const std::string& text) {
+Dump read_lines(const std::string& text) {
   Dump records;
   REQUIRE(read_durations(text, records).empty());
   return records;
@@ -32,7 +32,7 @@ Dump read(const std::string& text) {
 TEST_CASE("Inspector's lines become operations that have durations and no starts") {
   const std::string text = line_of(collective("AllReduce", 0, 250));
   CHECK(begins_as_durations(std::string_view(text).substr(0, 64)));
-  const Dump records = read(text);
+  const Dump records = read_lines(text);
   CHECK_FALSE(records.file.process.tells_start);
   CHECK(records.file.process.host == "node1");
   CHECK(records.file.process.pid == 7);
@@ -49,10 +49,10 @@ TEST_CASE("Inspector's lines become operations that have durations and no starts
 }
 
 TEST_CASE("a time that begins with the call says nothing of how long Inspector's data took") {
-  const Dump records =
-      read(line_of(collective("AllReduce", 0, 5, R"("coll_timing_source":"collective_cpu",)")) +
-           line_of(collective("AllReduce", 1, 5, "")) +
-           line_of(collective("AllReduce", 2, 5, R"("coll_timing_source":"kernel_cpu",)")));
+  const Dump records = read_lines(
+      line_of(collective("AllReduce", 0, 5, R"("coll_timing_source":"collective_cpu",)")) +
+      line_of(collective("AllReduce", 1, 5, "")) +
+      line_of(collective("AllReduce", 2, 5, R"("coll_timing_source":"kernel_cpu",)")));
   CHECK_FALSE(records.file.operations[0].end_ns);
   CHECK_FALSE(records.file.operations[1].end_ns);
   CHECK(records.file.operations[2].end_ns == 5'000);
@@ -63,10 +63,11 @@ TEST_CASE("absent numbers of Inspector's lines are lost calls") {
   const std::string send =
       R"("p2p_perf":{"p2p":"Send","p2p_sn":4,"p2p_peer":3,"p2p_msg_size_bytes":64,)"
       R"("p2p_exec_time_us":9,"p2p_timing_source":"kernel_gpu"})";
-  const Dump records = read(line_of(collective("AllReduce", 3, 1)) +        // 0 to 2 are absent
-                            line_of(collective("AllGather", 0, 1)) +        // none is
-                            line_of(collective("AllReduce", 4, 1), 7, 2) +  // another rank: 0 to 3
-                            line_of(send));  // 1 to 3, counted from 1
+  const Dump records =
+      read_lines(line_of(collective("AllReduce", 3, 1)) +        // 0 to 2 are absent
+                 line_of(collective("AllGather", 0, 1)) +        // none is
+                 line_of(collective("AllReduce", 4, 1), 7, 2) +  // another rank: 0 to 3
+                 line_of(send));                                 // 1 to 3, counted from 1
   CHECK(records.file.operations.size() == 4);
   CHECK(records.file.operations_written == 4U + 3 + 4 + 3);
   CHECK(records.file.contexts.size() == 2);
@@ -75,10 +76,10 @@ TEST_CASE("absent numbers of Inspector's lines are lost calls") {
 
 TEST_CASE("lines that are not Inspector's, or another process's, are left out and counted") {
   const std::string good = line_of(collective("AllReduce", 0, 1));
-  const Dump records =
-      read(good + "{}\n" + line_of(collective("AllReduce", 1, 1), 8) +
-           line_of(collective("AllReduce", -1, 1)) + line_of(collective("AllReduce", 2, 1), 7, 4) +
-           line_of(R"("other":{})") + good.substr(0, 100));
+  const Dump records = read_lines(good + "{}\n" + line_of(collective("AllReduce", 1, 1), 8) +
+                                  line_of(collective("AllReduce", -1, 1)) +
+                                  line_of(collective("AllReduce", 2, 1), 7, 4) +
+                                  line_of(R"("other":{})") + good.substr(0, 100));
   CHECK(records.file.operations.size() == 1);
   CHECK(records.file.bad_lines == 5);
   CHECK(records.problems.lines().size() == 5);

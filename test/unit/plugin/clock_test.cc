@@ -22,7 +22,7 @@ using assemble::GpuClock;
 
 namespace {
 
-constexpr std::uint64_t kSecond = 1'000'000'000;
+constexpr std::uint64_t kSecond_ns = 1'000'000'000;
 
 // A reading of a 3 GHz counter at a moment given by the monotonic clock.
 record::ClockReading at(std::uint64_t monotonic_ns, std::uint64_t realtime_ns) {
@@ -34,36 +34,37 @@ record::ClockReading at(std::uint64_t monotonic_ns, std::uint64_t realtime_ns) {
 TEST_CASE("times count from Kineto's base, early and late in its window") {
   constexpr std::uint64_t kWindow_s = 7'889'238;
   for (const std::uint64_t into_s : {std::uint64_t{1}, kWindow_s / 2, kWindow_s - 2}) {
-    const std::uint64_t realtime_ns = (220 * kWindow_s + into_s) * kSecond + 123;
-    ClockModel clock(at(5 * kSecond, realtime_ns));
-    clock.add(at(6 * kSecond, realtime_ns + kSecond));
+    const std::uint64_t realtime_ns = (220 * kWindow_s + into_s) * kSecond_ns + 123;
+    ClockModel clock(at(5 * kSecond_ns, realtime_ns));
+    clock.add(at(6 * kSecond_ns, realtime_ns + kSecond_ns));
     CHECK(clock.base_time_s() == static_cast<std::int64_t>(220 * kWindow_s));
-    CHECK(clock.ns(15 * kSecond) == static_cast<std::int64_t>(into_s * kSecond + 123));
-    CHECK(clock.ns(15 * kSecond + 3) == static_cast<std::int64_t>(into_s * kSecond + 124));
+    CHECK(clock.ns(15 * kSecond_ns) == static_cast<std::int64_t>(into_s * kSecond_ns + 123));
+    CHECK(clock.ns(15 * kSecond_ns + 3) == static_cast<std::int64_t>(into_s * kSecond_ns + 124));
   }
 }
 
 TEST_CASE("ticks are interpolated between readings, and no time steps back where stretches meet") {
-  ClockModel clock(at(kSecond, 100 * kSecond));
+  ClockModel clock(at(kSecond_ns, 100 * kSecond_ns));
   // The counter seems to slow down and speed up again by 100 ppm.
-  std::uint64_t ticks = 3 * kSecond;
+  std::uint64_t ticks = 3 * kSecond_ns;
   for (std::uint64_t i = 2; i < 10; ++i) {
-    ticks += 3 * kSecond + (i % 2 == 0 ? 300'000 : -300'000ULL);
-    clock.add({ticks, i * kSecond, 100 * kSecond, 10});
+    ticks += 3 * kSecond_ns + (i % 2 == 0 ? 300'000 : -300'000ULL);
+    clock.add({ticks, i * kSecond_ns, 100 * kSecond_ns, 10});
   }
   std::int64_t last = 0;
-  for (std::uint64_t t = 3 * kSecond; t < ticks + kSecond; t += 999'983) {
+  for (std::uint64_t t = 3 * kSecond_ns; t < ticks + kSecond_ns; t += 999'983) {
     const std::int64_t now = clock.ns(t);
     REQUIRE(now >= last);
     last = now;
   }
-  CHECK(clock.ns(ticks) == clock.ns_of_monotonic(9 * kSecond));
+  CHECK(clock.ns(ticks) == clock.ns_of_monotonic(9 * kSecond_ns));
 }
 
 TEST_CASE("a wall clock that steps does not move the time line") {
-  ClockModel clock(at(kSecond, 100 * kSecond));
-  clock.add(at(2 * kSecond, 50 * kSecond));
-  CHECK(clock.ns(6 * kSecond) - clock.ns(3 * kSecond) == static_cast<std::int64_t>(kSecond));
+  ClockModel clock(at(kSecond_ns, 100 * kSecond_ns));
+  clock.add(at(2 * kSecond_ns, 50 * kSecond_ns));
+  CHECK(clock.ns(6 * kSecond_ns) - clock.ns(3 * kSecond_ns) ==
+        static_cast<std::int64_t>(kSecond_ns));
 }
 
 namespace {
@@ -72,11 +73,11 @@ constexpr std::uint64_t kMs = 1'000'000;
 
 // A host whose counter of 3 GHz steps against its monotonic clock; readings are exact.
 struct SteppingHost {
-  std::uint64_t monotonic_ns = 1000 * kSecond;
+  std::uint64_t monotonic_ns = 1000 * kSecond_ns;
   std::uint64_t ticks_offset = std::uint64_t{1} << 62;
   std::uint64_t ticks() const { return monotonic_ns * 3 + ticks_offset; }
   record::ClockReading reading() const {
-    return {ticks(), monotonic_ns, monotonic_ns + 1'700'000'000 * kSecond, 20};
+    return {ticks(), monotonic_ns, monotonic_ns + 1'700'000'000 * kSecond_ns, 20};
   }
   void step(std::int64_t ns) { ticks_offset += static_cast<std::uint64_t>(ns) * 3; }
 };
@@ -135,16 +136,16 @@ TEST_CASE("a counter that steps against CLOCK_MONOTONIC is noticed, and times go
 TEST_CASE("a counter that stepped back comes to the same ticks again") {
   SteppingHost host;
   ClockModel clock(host.reading());
-  host.monotonic_ns += kSecond;
+  host.monotonic_ns += kSecond_ns;
   clock.add(host.reading());
   const std::uint64_t late = host.ticks() - 30'000;  // it is stored when the step is over
-  host.step(-3 * static_cast<std::int64_t>(kSecond));
+  host.step(-3 * static_cast<std::int64_t>(kSecond_ns));
   for (int i = 0; i < 600; ++i) {
     host.monotonic_ns += 10 * kMs;
     CHECK(clock.add(host.reading()).has_value() == (i == 0));
     if (i == 1) {
       CHECK_FALSE(clock.is_behind_step(late));
-      CHECK(clock.ns(late) == clock.ns_of_monotonic(1001 * kSecond - 10'000));
+      CHECK(clock.ns(late) == clock.ns_of_monotonic(1001 * kSecond_ns - 10'000));
     }
     CHECK(clock.ns(host.ticks() - 300) == clock.ns_of_monotonic(host.monotonic_ns - 100));
   }
@@ -161,7 +162,7 @@ TEST_CASE("one step after the other, and a counter that goes at another rate beh
     CHECK(clock.add(host.reading()));
     CHECK(clock.ns(host.ticks()) == clock.ns_of_monotonic(host.monotonic_ns));
     // The rate is not known yet: a line with the old one is better than none.
-    CHECK(clock.line().ticks[1] - clock.line().ticks[0] == 3 * kSecond);
+    CHECK(clock.line().ticks[1] - clock.line().ticks[0] == 3 * kSecond_ns);
   }
   const std::uint64_t ticks = host.ticks();
   host.monotonic_ns += 10 * kMs;
@@ -179,7 +180,7 @@ TEST_CASE("slewing, a reading that took long, and a process that stood still are
   std::mt19937_64 random(3);
   std::uniform_int_distribution<std::int64_t> slew(-80'000, 80'000);
   for (int i = 0; i < 1000; ++i) {
-    const std::uint64_t elapsed_ns = i % 100 == 99 ? 3600 * kSecond : 10 * kMs;
+    const std::uint64_t elapsed_ns = i % 100 == 99 ? 3600 * kSecond_ns : 10 * kMs;
     host.monotonic_ns += elapsed_ns;
     host.step(static_cast<std::int64_t>(elapsed_ns / 1'000'000) * slew(random));
     record::ClockReading reading = host.reading();
@@ -203,10 +204,10 @@ TEST_CASE("a GPU's clock is found under late callbacks") {
     return static_cast<std::int64_t>(gpu) + kOffset +
            static_cast<std::int64_t>(drift * static_cast<double>(gpu));
   };
-  for (std::uint64_t gpu = 0; gpu < 60 * kSecond; gpu += 2'000'000) {
+  for (std::uint64_t gpu = 0; gpu < 60 * kSecond_ns; gpu += 2'000'000) {
     clock.add(gpu, host_of(gpu) + 5'000 + static_cast<std::int64_t>(lateness(random)));
   }
-  for (const std::uint64_t gpu : {10 * kSecond, 30 * kSecond, 59 * kSecond}) {
+  for (const std::uint64_t gpu : {10 * kSecond_ns, 30 * kSecond_ns, 59 * kSecond_ns}) {
     const std::int64_t error = clock.fit().host_ns(gpu) - host_of(gpu);
     CHECK(error > 0);
     CHECK(error < 60'000);
@@ -230,7 +231,7 @@ struct SampledGpu {
   std::mt19937_64 random{11};
   std::exponential_distribution<double> lateness{1.0 / 100'000};
   std::int64_t offset_ns = 777'000'000'000;
-  std::uint64_t gpu_ns = 100 * kSecond;
+  std::uint64_t gpu_ns = 100 * kSecond_ns;
   double drift = 0;
 
   std::int64_t host_of(std::uint64_t gpu) const {
@@ -294,7 +295,7 @@ TEST_CASE("a stamp that several operations bring does not confirm itself") {
   SampledGpu gpu;
   gpu.run(10);
   for (int i = 0; i < 8; ++i) {
-    gpu.clock.add(gpu.gpu_ns + 4 * kSecond, gpu.host_of(gpu.gpu_ns) + 20'000 + i * 3'000);
+    gpu.clock.add(gpu.gpu_ns + 4 * kSecond_ns, gpu.host_of(gpu.gpu_ns) + 20'000 + i * 3'000);
   }
   gpu.run(1);
   CHECK(gpu.error_ns() > 0);

@@ -25,17 +25,17 @@ using record::RecordKind;
 
 namespace {
 
-struct Directory {
+struct RingFiles {
   std::filesystem::path path;
   int descriptor;
-  Directory() {
+  RingFiles() {
     std::string name = (std::filesystem::temp_directory_path() / "ringside-rings-XXXXXX").string();
     path = mkdtemp(name.data());
     descriptor = open(path.c_str(), O_RDONLY | O_DIRECTORY);
   }
-  Directory(const Directory&) = delete;
-  Directory& operator=(const Directory&) = delete;
-  ~Directory() {
+  RingFiles(const RingFiles&) = delete;
+  RingFiles& operator=(const RingFiles&) = delete;
+  ~RingFiles() {
     close(descriptor);
     std::filesystem::remove_all(path);
   }
@@ -65,7 +65,7 @@ void append(record::Ring& ring, std::uint64_t counter, std::uint64_t slots) {
 }
 
 // A ring in a file, with records that nobody has taken, three laps on.
-std::vector<std::byte> ring_file(const Directory& directory, std::uint64_t untaken) {
+std::vector<std::byte> ring_file(const RingFiles& directory, std::uint64_t untaken) {
   record::RingPool pool;
   pool.prepare();
   pool.set_ring_bytes(record::RingPool::kLeastBytes);
@@ -87,7 +87,7 @@ std::vector<std::byte> ring_file(const Directory& directory, std::uint64_t untak
 }  // namespace
 
 TEST_CASE("A ring's file has what was not taken, and no more") {
-  const Directory directory;
+  const RingFiles directory;
   const std::vector<std::byte> file = ring_file(directory, 10);
   recover::RingImage image;
   REQUIRE(recover::read_ring(file, image).is_ok());
@@ -103,7 +103,7 @@ TEST_CASE("A ring's file has what was not taken, and no more") {
 }
 
 TEST_CASE("A process that died before it had written a word leaves nothing, and nothing stays") {
-  const Directory directory;
+  const RingFiles directory;
   const std::string rings = (directory.path / "ringside.job.host.1.2.rings").string();
   const auto make = [&](std::size_t bytes, const char* first_ring) {
     std::filesystem::create_directory(rings);
@@ -127,7 +127,7 @@ TEST_CASE("A process that died before it had written a word leaves nothing, and 
 }
 
 TEST_CASE("A torn last record is not taken for one") {
-  const Directory directory;
+  const RingFiles directory;
   std::vector<std::byte> file = ring_file(directory, 4);  // the last takes two slots
   recover::RingImage whole;
   REQUIRE(recover::read_ring(file, whole).is_ok());
@@ -144,7 +144,7 @@ TEST_CASE("A torn last record is not taken for one") {
 }
 
 TEST_CASE("No field of a ring's head is trusted") {
-  const Directory directory;
+  const RingFiles directory;
   const std::vector<std::byte> file = ring_file(directory, 10);
   for (std::size_t at = 0; at < sizeof(record::Ring); at += 4) {
     for (const int fill : {0x00, 0x7F, 0xFF}) {
@@ -164,7 +164,7 @@ TEST_CASE("No field of a ring's head is trusted") {
 
 TEST_CASE(
     "Rings are files as long as they have room together, and then memory with a file of counts") {
-  const Directory directory;
+  const RingFiles directory;
   record::RingPool pool;
   pool.prepare();
   constexpr std::uint64_t kFile_bytes = record::RingPool::kLeastBytes;

@@ -6,13 +6,13 @@
 #include <fstream>
 #include <memory>
 #include <set>
-#include <sstream>
 #include <sys/resource.h>
 #include <unistd.h>
 #include <vector>
 
 #include "plugin/process/profiler.h"
 #include "test/unit/catch.h"
+#include "test/unit/plugin/directory.h"
 
 using namespace ringside;
 using control::parse_cpu_list;
@@ -54,25 +54,10 @@ std::set<pid_t> drain_threads() {
   return found;
 }
 
-struct Directory {
-  Directory() {
-    char name[] = "/tmp/ringside-unit-XXXXXX";
-    path = mkdtemp(name);
-  }
-  ~Directory() { std::filesystem::remove_all(path); }
-  std::string path;
-};
-
-std::string content(const std::string& path) {
-  std::stringstream all;
-  all << std::ifstream(path).rdbuf();
-  return all.str();
-}
-
 // A profiler whose drain thread has answered once. Profilers live as long as the process.
 struct Running {
   explicit Running(control::Config config) : profiler(made(std::move(config))) {
-    REQUIRE(profiler.session().dump((directory.path + "/dump.json").c_str()) == RINGSIDE_OK);
+    REQUIRE(profiler.session().dump(directory.file("dump.json").c_str()) == RINGSIDE_OK);
     for (const pid_t thread : drain_threads()) {
       tid = before.contains(thread) ? tid : thread;
     }
@@ -123,7 +108,7 @@ TEST_CASE("CPUs that the system refuses are one warning, and the thread runs") {
   const std::vector<int> before = allowed_cpus(0);
   control::Config config;
   config.drain_cpus = "1023";
-  config.log = directory.path + "/log";
+  config.log = directory.file("log");
   const Running running(config);
   CHECK(allowed_cpus(running.tid) == before);
   const std::string log = content(config.log);
