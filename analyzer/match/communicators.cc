@@ -27,7 +27,34 @@ struct Candidate {
   std::int64_t end_ns = 0;  // end of its process
 };
 
-void set_completeness(const model::TraceFile& file, const model::Context& context, Member& member) {
+// The contexts whose last call never finished: their communicator was given up, and NCCL refuses
+// what is called after that without telling a profiler.
+std::set<std::uint32_t> given_up_contexts(const model::TraceFile& file) {
+  std::set<std::uint32_t> given_up;
+  const model::Operations& operations = file.operations;
+  if (!operations.may_have_in_flight()) {
+    return given_up;
+  }
+  std::map<std::uint32_t, std::pair<std::int64_t, std::uint64_t>> latest;
+  for (std::size_t i = 0; i < operations.size(); ++i) {
+    const std::uint32_t context = operations.context(i);
+    const std::pair order(operations.call_ns(i), operations.id(i));
+    const auto [known, is_new] = latest.try_emplace(context, order);
+    if (!is_new && order < known->second) {
+      continue;
+    }
+    known->second = order;
+    if (operations.terms(i).in_flight) {
+      given_up.insert(context);
+    } else {
+      given_up.erase(context);
+    }
+  }
+  return given_up;
+}
+
+void set_completeness(const model::TraceFile& file, const model::Context& context, bool is_given_up,
+                      Member& member) {
   const model::Account& account = file.account;
   const bool has_all_segments =
       account.rotated == 0 && file.process.segment == 1 && file.segments_missing == 0;
@@ -48,7 +75,7 @@ void set_completeness(const model::TraceFile& file, const model::Context& contex
   if (!file.windows.empty() && context.created_ns) {
     const model::Window& last = file.windows.rbegin()->second;
     member.is_to_end =
-        has_all_so_far && !file.process.dump && !file.recovered &&
+        has_all_so_far && !file.process.dump && !file.recovered && !is_given_up &&
         (!last.end_ns || (context.finalized_ns && *context.finalized_ns <= *last.end_ns));
   }
   member.is_complete_so_far = member.is_lossless && !is_sampled && member.is_from_start &&
@@ -61,12 +88,13 @@ std::vector<Candidate> find_candidates(const model::Traces& traces, const Runs& 
   for (std::size_t i = 0; i < traces.files.size(); ++i) {
     const model::TraceFile& file = traces.files[i];
     std::uint32_t order = 0;
+    const std::set<std::uint32_t> given_up = given_up_contexts(file);
     for (const auto& [number, context] : file.contexts) {
       Member member;
       member.file = static_cast<std::uint32_t>(i);
       member.context = number;
       member.rank = context.rank;
-      set_completeness(file, context, member);
+      set_completeness(file, context, given_up.contains(number), member);
       const std::int64_t created_ns =
           since_epoch(file.process, context.created_ns.value_or(file.process.start_ns));
       candidates.push_back({member, &context, number == kNoContext ? 0 : ++order, created_ns,

@@ -24,7 +24,8 @@ struct Member {
   /// nothing was lost, and one window spans the life of the communicator.
   bool is_complete = false;
   /// True if this rank made no call before the last one in the file that is not in the file. A
-  /// process that was killed, or dumped while it ran, can only be complete so far.
+  /// process that was killed, or dumped while it ran, can only be complete so far, as can a rank
+  /// whose last call never finished: NCCL gave the communicator up, and refused later calls unseen.
   bool is_complete_so_far = false;
   /// The single conditions of completeness. `is_lossless`: no call is missing between two that are
   /// in the file (a killed process loses its end only). The others: the first window began before

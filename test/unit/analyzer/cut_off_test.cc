@@ -68,6 +68,22 @@ TEST_CASE("what a killed process had not come to is not missing") {
                                                "AllReduce seq 1: it is not recorded on rank 1"});
 }
 
+TEST_CASE("nor is what a rank called, or did not, after a call that never finished") {
+  // The others were killed, or failed: NCCL refuses what this one calls after that.
+  TraceBuilder builder = with_a_killed("ABCDE", "ABC");
+  builder.traces().files[1].recovered = false;
+  SECTION("its last call never finished") {
+    builder.operations(1)[2].in_flight = true;
+    CHECK(told(std::move(builder)) == Texts{"AllReduce seq 3: it is not recorded on rank 1",
+                                            "AllReduce seq 4: it is not recorded on rank 1"});
+  }
+  SECTION("only the end of an earlier call was lost") {
+    builder.operations(1)[1].in_flight = true;
+    CHECK(told(std::move(builder)) == Texts{"AllReduce seq 3: rank 1 did not call it",
+                                            "AllReduce seq 4: rank 1 did not call it"});
+  }
+}
+
 TEST_CASE("nor is what a process had not come to when it was dumped, or whose records were lost") {
   TraceBuilder builder = with_a_killed("ABCDE", "ABC");
   model::TraceFile& file = builder.traces().files[1];
