@@ -50,7 +50,7 @@ def main():
         work += [(directory, words, count) for count in counts]
     failed = 0
     # Open MPI takes a second or two to end a job whose exit status is not 0, and waits meanwhile.
-    with concurrent.futures.ThreadPoolExecutor(4 * os.cpu_count()) as pool:
+    with concurrent.futures.ThreadPoolExecutor(2 * os.cpu_count()) as pool:
         results = list(pool.map(lambda one: mpi.run(one[2], one[0], one[1]), work))
     for (directory, _, count), (status, stdout, stderr, others) in zip(work, results):
         actual = {"stdout": stdout, "stderr": stderr + others, "status": f"{status}\n"}
