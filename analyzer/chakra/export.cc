@@ -193,27 +193,42 @@ class Writer {
     outcome_.nodes += nodes;
   }
 
-  // The trace of the profiler for a rank's process; nothing if there is none.
+  // The first trace of the profiler for a rank's process; nothing if there is none. A graph has
+  // one: ids of two profiles may be the same.
   std::optional<Profile> read_profile(const RunAndRank& key, model::KinetoTrace& trace) {
     const std::uint32_t file = file_of(key);
+    const match::KinetoFileJoin* taken = nullptr;
     for (const match::KinetoFileJoin* const profile : choice_.profiles) {
-      const std::string& path = profile->path;
       if (profile->file != file) {
         continue;
       }
       if (ranks_of_file_[file] > 1) {
-        const std::lock_guard lock(mutex_);
-        outcome_.notes.push_back(path + ": left out, since its process has several ranks");
-        return std::nullopt;
+        add_problem(profile->path + ": left out, since its process has several ranks");
+      } else if (taken != nullptr) {
+        add_problem(profile->path + ": left out, since " + taken->path +
+                    " is of the same rank, and an execution trace has one profile");
+      } else {
+        taken = profile;
       }
-      if (const auto error = load::read_kineto_trace(path, trace)) {
-        const std::lock_guard lock(mutex_);
-        outcome_.problems.push_back(path + ": " + *error);
-        return std::nullopt;
-      }
-      return Profile{&trace, file, &profile->kernels};
     }
-    return std::nullopt;
+    if (taken == nullptr) {
+      return std::nullopt;
+    }
+    if (const auto error = load::read_kineto_trace(taken->path, trace)) {
+      add_problem(taken->path + ": " + *error);
+      return std::nullopt;
+    }
+    const std::lock_guard lock(mutex_);
+    ++outcome_.profiles;
+    return Profile{&trace, file, &taken->kernels};
+  }
+
+  void add_problem(const std::string& problem) {
+    const std::lock_guard lock(mutex_);
+    if (std::find(outcome_.problems.begin(), outcome_.problems.end(), problem) ==
+        outcome_.problems.end()) {
+      outcome_.problems.push_back(problem);  // several ranks may have the same one
+    }
   }
 
   // PyTorch before 2.1 has the number of the record function as External id.
@@ -237,10 +252,10 @@ class Writer {
       for (std::uint32_t i = 0; i < rank.trace.operators.size(); ++i) {
         linked += execution_node_of(rank, i) != nullptr ? 1 : 0;
       }
-      const std::lock_guard lock(mutex_);
       if (error) {
-        outcome_.problems.push_back(path + ": " + *error);
+        add_problem(path + ": " + *error);
       }
+      const std::lock_guard lock(mutex_);
       outcome_.notes.push_back(path + ": " + std::to_string(linked) + " of " +
                                std::to_string(rank.trace.operators.size()) +
                                " operators of the profile have their node in this execution trace");

@@ -30,10 +30,11 @@ struct ExportOutcome {
   /// The error, as a sentence with the path; empty if there is none.
   std::string error;
   bool is_not_made = false;           // the directory cannot be made
-  std::vector<std::string> problems;  // files that could not be read to their end, and why
+  std::vector<std::string> problems;  // files that are left out or not read to their end, and why
   std::vector<std::string> notes;
   std::uint64_t files = 0;
   std::uint64_t nodes = 0;
+  std::uint64_t profiles = 0;  // that are in the traces
 };
 
 /// Returns why the directory cannot be written to, before anything is read; empty if it can.

@@ -338,6 +338,7 @@ bool load_traces(const AnalysisOptions& options, Analysis& analysis) {
     }
     const std::size_t told = analysis.problems.files().size();
     analysis.profiles = join_profiles(options.kineto, analysis.traces, analysis.problems, take);
+    analysis.unused_profiles = analysis.problems.files().size() - told;
     for (std::size_t i = told; i < analysis.problems.files().size(); ++i) {
       const model::Problem& unused = analysis.problems.files()[i];
       analysis.notes.push_back("A trace of PyTorch's profiler is not used: " + unused.path + ", " +

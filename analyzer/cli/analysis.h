@@ -87,6 +87,7 @@ struct Analysis {
   model::Traces dumps;             // of PyTorch's Flight Recorder, beside traces of the same job
   std::vector<std::string> notes;  // of their join
   std::vector<match::KinetoFileJoin> profiles;  // of PyTorch's profiler
+  std::size_t unused_profiles = 0;              // that could not be read or joined
   std::vector<metrics::ProcessGraph> graphs;    // by file, if they are wanted
   std::vector<std::string> duplicates;          // files of a run that is there twice
   align::Alignment alignment;

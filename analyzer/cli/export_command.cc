@@ -15,6 +15,7 @@
 #include "analyzer/load/kineto.h"
 #include "analyzer/model/joined.h"
 #include "analyzer/report/export_tables.h"
+#include "analyzer/report/numbers.h"
 
 namespace ringside::cli {
 namespace {
@@ -112,12 +113,15 @@ bool is_any_execution_trace_there(const ExportOptions& options) {
 }
 
 // Each is of a process that was profiled: by its pid, and where hosts have that twice by the rank.
-void find_execution_traces(const ExportOptions& options, const Analysis& analysis,
+// Returns false, after messages, if one is not used.
+bool find_execution_traces(const ExportOptions& options, const Analysis& analysis,
                            chakra::ExportChoice& choice) {
+  bool are_all_used = true;
   for (const std::string& path : load::kineto_paths(options.execution_traces)) {
     std::int64_t pid = 0;
     if (const auto error = load::read_pid_of_execution_trace(path, pid)) {
       tell("error: " + path + ": " + *error);
+      are_all_used = false;
       continue;
     }
     std::vector<std::uint32_t> fitting;
@@ -136,8 +140,10 @@ void find_execution_traces(const ExportOptions& options, const Analysis& analysi
     } else {
       tell("error: " + path + ": of pid " + std::to_string(pid) +
            ", of which there is no profile in --kineto, or several");
+      are_all_used = false;
     }
   }
+  return are_all_used;
 }
 
 // An execution trace is of what ran, and when.
@@ -146,7 +152,7 @@ ExitStatus write_chakra(const ExportOptions& options, const Analysis& analysis) 
   for (const match::KinetoFileJoin& profile : analysis.profiles) {
     choice.profiles.push_back(&profile);
   }
-  find_execution_traces(options, analysis, choice);
+  const bool are_all_used = find_execution_traces(options, analysis, choice);
   const chakra::ExportOutcome outcome = chakra::export_traces(analysis.facts(), choice);
   if (!outcome.error.empty()) {
     tell("ringside export: " + outcome.error);
@@ -158,6 +164,11 @@ ExitStatus write_chakra(const ExportOptions& options, const Analysis& analysis) 
   note("note: wrote " + std::to_string(outcome.files) + " execution trace" +
        (outcome.files == 1 ? "" : "s") + " with " + std::to_string(outcome.nodes) + " nodes to " +
        options.chakra_directory);
+  if (!choice.profiles.empty()) {
+    note("note: " + std::to_string(outcome.profiles) + " of " +
+         report::counted(choice.profiles.size(), "trace") + " of PyTorch's profiler " +
+         (outcome.profiles == 1 ? "is" : "are") + " in them");
+  }
   for (const std::string& one : outcome.notes) {
     note("note: " + one);
   }
@@ -168,7 +179,9 @@ ExitStatus write_chakra(const ExportOptions& options, const Analysis& analysis) 
     tell("warning: not all is there: " + model::joined(gaps, gaps.size()) +
          "; a replay may stand still, or have ranks meet in other operations");
   }
-  return kExitOk;
+  return are_all_used && outcome.problems.empty() && analysis.unused_profiles == 0
+             ? kExitOk
+             : kExitIncomplete;
 }
 
 bool is_of_dumps(const Analysis& analysis) {
@@ -233,6 +246,7 @@ ExitStatus run_export(const ExportOptions& options) {
       return kExitInternal;
     }
   }
+  ExitStatus status = kExitOk;
   if (!options.chakra_directory.empty()) {
     if (is_of_dumps(*analysis)) {
       tell(
@@ -240,7 +254,8 @@ ExitStatus run_export(const ExportOptions& options) {
           "when an operation ran");
       return kExitNoInput;
     }
-    if (const ExitStatus status = write_chakra(options, *analysis); status != kExitOk) {
+    status = write_chakra(options, *analysis);
+    if (status != kExitOk && status != kExitIncomplete) {
       return status;
     }
   }
@@ -248,7 +263,7 @@ ExitStatus run_export(const ExportOptions& options) {
     note("note: left out are sends and receives whose rank or peer is not known: " +
          std::to_string(analysis->matches.unpaired));
   }
-  return kExitOk;
+  return status;
 }
 
 }  // namespace
@@ -286,8 +301,13 @@ void add_export(CLI::App& app, Chosen& chosen) {
       ->type_name("PATH")
       ->allow_extra_args(false);
   command->add_flag("--force", options->force, "Replace what is there");
-  set_command(*command, kExportExample, {{2, kUsageOrExists}, {3, kNothingFits}}, options, chosen,
-              run_export);
+  set_command(*command, kExportExample,
+              {{2, kUsageOrExists},
+               {3, kNothingFits},
+               {4,
+                "--chakra: a trace of PyTorch's profiler or an execution trace of PyTorch was left "
+                "out, or could not be read to its end"}},
+              options, chosen, run_export);
 }
 
 }  // namespace ringside::cli

@@ -9,7 +9,6 @@
 #include "analyzer/cli/path_graphs.h"
 #include "analyzer/cli/progress_line.h"
 #include "analyzer/load/inputs.h"
-#include "analyzer/load/kineto.h"
 #include "analyzer/merge/bundle.h"
 #include "analyzer/merge/kineto_plan.h"
 #include "analyzer/merge/merged_file.h"
@@ -162,13 +161,14 @@ ExitStatus run_bundle(const Analysis& analysis, const merge::Plan& plan,
 }
 
 // Returns false, after a message, if --kineto is given and there is no such trace.
-bool take_kineto(const MergeOptions& options, const Analysis& analysis, merge::Plan& plan) {
+bool take_kineto(const MergeOptions& options, Analysis& analysis, merge::Plan& plan) {
   if (options.kineto.empty()) {
     return true;
   }
   model::Problems problems;
   merge::add_kineto(analysis.traces, analysis.alignment, analysis.profiles, plan, problems);
   print_problems(problems, {});
+  analysis.unused_profiles += problems.files().size();
   if (plan.kineto.empty()) {
     tell("ringside merge: no trace of PyTorch's profiler to merge in " + options.kineto.front());
     return false;
@@ -271,15 +271,9 @@ ExitStatus run_merge(const MergeOptions& options) {
   if (!is_quiet()) {
     std::fputs(text.c_str(), stderr);
   }
-  // An overview is made of what analyse() has read, and so are the profiles that are taken.
-  const std::vector<std::string> kineto = load::kineto_paths(options.kineto);
-  const auto& unread = analysis->problems.files();
-  const bool is_whole =
-      lines.unread == 0 &&
-      std::none_of(unread.begin(), unread.end(), [&](const model::Problem& problem) {
-        return options.overview ||
-               std::find(kineto.begin(), kineto.end(), problem.path) != kineto.end();
-      });
+  // An overview is made of what analyse() has read.
+  const bool is_whole = lines.unread == 0 && analysis->unused_profiles == 0 &&
+                        (!options.overview || analysis->problems.files().empty());
   return is_whole ? kExitOk : kExitIncomplete;
 }
 

@@ -352,17 +352,19 @@ def check_files(place):
     cut = place / "et" / "et_0.json"
     cut.write_text(cut.read_text(encoding="utf-8")[:-400], encoding="utf-8")
     (place / "out").mkdir()
-    said = run(RINGSIDE, *words, "--", place / "traces")
+    said = run(RINGSIDE, *words, "--", place / "traces", status=4)
     assert f"error: {cut}: cut off" in said and f"{cut}: 2 of 7 operators" in said, said
+    assert "note: 2 of 2 traces of PyTorch's profiler are in them" in said, said
     (place / "out" / "mine").write_text("", encoding="utf-8")
     first = (place / "out" / "chakra.1.et").read_bytes()
     (place / "out" / "chakra.1.et").write_text("", encoding="utf-8")
     assert "is there already" in run(RINGSIDE, *words, "--", place / "traces", status=2)
     for older in ("chakra.7.et", "chakra.0.json", "run2.0.et"):
         (place / "out" / older).write_text("", encoding="utf-8")
-    run(RINGSIDE, *words, "--force", "--", place / "traces")
+    run(RINGSIDE, *words, "--force", "--", place / "traces", status=4)
     assert (place / "out" / "chakra.1.et").read_bytes() == first
     assert sorted(path.name for path in (place / "out").iterdir()) == ["chakra.0.et", "chakra.1.et", "mine"]
+    check_second_profile(place)
     # Nobody can make a directory there, root neither.
     assert "cannot write /proc/x" in run(RINGSIDE, "export", "--chakra", "/proc/x", "--", place / "traces", status=2)
     # A file may not be as large as a trace is: nothing is left.
@@ -371,6 +373,19 @@ def check_files(place):
                               str(place / "profiles")], capture_output=True, timeout=60, check=False)
     assert limited.returncode == 70 and b"File too large" in limited.stderr, limited
     assert sorted(path.name for path in place.iterdir()) == ["et", "out", "profiles", "traces"]
+
+
+def check_second_profile(place):
+    """A rank's second profile, half a second later, is not in its trace, and the command says so."""
+    profiles = place / "profiles"
+    second = json.loads((profiles / "profile.0.json").read_text(encoding="utf-8"))
+    second["baseTimeNanoseconds"] += 500_000_000
+    (profiles / "profile.0.next.json").write_text(json.dumps(second), encoding="utf-8")
+    said = run(RINGSIDE, "export", "--chakra", place / "out", "--force", "--kineto", profiles, "--", place / "traces",
+               status=4)
+    assert f"error: {profiles}/profile.0.next.json: left out, since {profiles}/profile.0.json" in said, said
+    assert "note: 2 of 3 traces of PyTorch's profiler are in them" in said, said
+    (profiles / "profile.0.next.json").unlink()
 
 
 PATTERN = ("AllReduce:1048576,AllGather:65536:split,AlltoAll:4096,AlltoAllv:4096:orthogonal,Broadcast:4096,"
