@@ -29,6 +29,7 @@ class Part {
   Part(const RankGraph& whole, const std::vector<bool>& is_in) : whole_(whole) {
     part_.has_gpu = whole.has_gpu;
     part_.has_syncs = whole.has_syncs;
+    part_.begin_ns = whole.begin_ns;
     part_.whole_nodes = whole.nodes.size();
     const auto count = static_cast<std::size_t>(std::count(is_in.begin(), is_in.end(), true));
     part_.nodes.reserve(count);

@@ -2,18 +2,9 @@
 #include "analyzer/metrics/graphs_by_file.h"
 
 #include <algorithm>
-#include <limits>
 #include <string>
 
 namespace ringside::metrics {
-namespace {
-
-std::int64_t begin_of(const RankGraph& graph) {
-  return graph.steps.empty() ? std::numeric_limits<std::int64_t>::min()
-                             : graph.steps.front().start_ns;
-}
-
-}  // namespace
 
 GraphsByFile::GraphsByFile(const std::vector<ProcessGraph>& graphs) : graphs_(graphs) {
   for (std::uint32_t i = 0; i < graphs.size(); ++i) {
@@ -21,7 +12,7 @@ GraphsByFile::GraphsByFile(const std::vector<ProcessGraph>& graphs) : graphs_(gr
   }
   for (auto& [file, own] : by_file_) {
     std::stable_sort(own.begin(), own.end(), [&](std::uint32_t one, std::uint32_t other) {
-      return begin_of(graphs[one].graph) < begin_of(graphs[other].graph);
+      return graphs[one].graph.begin_ns < graphs[other].graph.begin_ns;
     });
   }
 }
@@ -32,12 +23,14 @@ const std::vector<std::uint32_t>& GraphsByFile::of(std::uint32_t file) const {
   return found == by_file_.end() ? none : found->second;
 }
 
-std::optional<std::uint32_t> GraphsByFile::at(std::uint32_t file, std::size_t operation) const {
+std::optional<std::uint32_t> GraphsByFile::at(std::uint32_t file, std::size_t operation,
+                                              std::optional<std::int64_t> called_ns) const {
   std::optional<std::uint32_t> found;
   for (const std::uint32_t i : of(file)) {
     const RankGraph& graph = graphs_[i].graph;
     const std::uint32_t node = graph.node_of(operation);
-    if (!found || (node != PathNode::kNone && begin_of(graph) <= graph.nodes[node].start_ns)) {
+    if (node != PathNode::kNone &&
+        (!found || graph.begin_ns <= called_ns.value_or(graph.nodes[node].start_ns))) {
       found = i;
     }
   }

@@ -19,12 +19,15 @@ class GraphsByFile {
  public:
   explicit GraphsByFile(const std::vector<ProcessGraph>& graphs);
 
-  /// The graphs of a process, by the begin of their first steps: indices.
+  /// The graphs of a process, by the begin of their recordings: indices.
   const std::vector<std::uint32_t>& of(std::uint32_t file) const;
 
-  /// The graph whose profile was the last to begin before an operation of the process did. Nothing
-  /// if the process has no graph.
-  std::optional<std::uint32_t> at(std::uint32_t file, std::size_t operation) const;
+  /// The graph in which an operation of the process is. Where two profiles follow each other
+  /// closely the first one has its call, and both may have its kernel: it is the last one that
+  /// began before the call, or before the operation itself if `called_ns`, since the epoch, is not
+  /// known. Nothing if no graph has the operation.
+  std::optional<std::uint32_t> at(std::uint32_t file, std::size_t operation,
+                                  std::optional<std::int64_t> called_ns) const;
 
  private:
   const std::vector<ProcessGraph>& graphs_;

@@ -99,6 +99,7 @@ class GraphBuilder {
     first(trace_.operators);
     first(trace_.annotations);
     first(trace_.runtime);
+    graph_.begin_ns = begin_ns_ == kForEver_ns ? graph_.begin_ns : begin_ns_;
   }
 
   void collect_works() {

@@ -93,6 +93,8 @@ struct RankGraph {
   std::vector<StepRoot> steps;           // in the order of the begins; the last end of each first
   std::vector<PathLabel> labels = {{}};  // the first is that of no name
   model::NameTable names;
+  /// When the recording of the CPU began; the smallest number without one.
+  std::int64_t begin_ns = std::numeric_limits<std::int64_t>::min();
   bool has_gpu = false;
   bool has_syncs = false;
   std::size_t whole_nodes = 0;  // of a part (graph_parts.h): as many the whole graph has

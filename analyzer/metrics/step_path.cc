@@ -34,6 +34,16 @@ struct Jump {
   bool has_waited = false;
 };
 
+// When an operation was called, since the epoch by its host's clock. A replay of a CUDA graph was
+// called when the graph was captured.
+std::optional<std::int64_t> called_ns(const facts::Facts& facts, const match::Part& part) {
+  const model::TraceFile& file = facts.traces().files[part.file];
+  const model::Operation operation = match::operation_of(facts.traces(), part);
+  return operation.enqueue_start_ns && !operation.graph
+             ? std::optional(match::HostClock(file).at(*operation.enqueue_start_ns))
+             : std::nullopt;
+}
+
 class OtherRanks {
  public:
   virtual ~OtherRanks() = default;
@@ -133,7 +143,7 @@ class AllRanks : public OtherRanks {
     jump.is_sure = cause->margin_ns.has_value();
     jump.has_waited = cause->member != member;
     const match::Part part = facts_.matches().parts[cause->part];
-    const auto process = by_file_.at(part.file, part.operation);
+    const auto process = by_file_.at(part.file, part.operation, called_ns(facts_, part));
     if (jump.has_waited && process) {
       jump.process = *process;
       jump.node = graphs_[*process].graph.node_of(part.operation);
@@ -506,13 +516,14 @@ std::vector<WaitPath> find_wait_paths(const facts::Facts& facts,
       continue;
     }
     const facts::RankTimes& late = rows[longest->waits_for];
-    const auto by = by_file.at(longest->file, matches.parts[longest->part].operation);
-    const auto process = by_file.at(late.file, matches.parts[late.part].operation);
-    if (!by || !process) {
+    const match::Part& other = matches.parts[late.part];
+    const std::vector<std::uint32_t>& by = by_file.of(longest->file);
+    const auto process = by_file.at(other.file, other.operation, called_ns(facts, other));
+    if (by.empty() || !process) {
       continue;
     }
     const RankGraph& graph = graphs[*process].graph;
-    const std::uint32_t node = graph.node_of(matches.parts[late.part].operation);
+    const std::uint32_t node = graph.node_of(other.operation);
     if (node == kNoNode || graph.steps.empty()) {
       continue;
     }
@@ -528,7 +539,7 @@ std::vector<WaitPath> find_wait_paths(const facts::Facts& facts,
     for (StepPart& part : path.parts) {
       part.waited_in = 0;
     }
-    path.waits = {{i, *by, *process, path.start_ns, path.length_ns(), true}};
+    path.waits = {{i, by.front(), *process, path.start_ns, path.length_ns(), true}};
     paths.push_back(std::move(path));
   }
   return paths;

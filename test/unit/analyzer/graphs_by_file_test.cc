@@ -9,12 +9,13 @@
 namespace ringside::metrics {
 namespace {
 
-// A profile of a process, with steps of these names from this moment on, each a second long. The
+// A profile of a process from this moment on, with steps of these names, each a second long. The
 // process has two operations: one at two seconds and one at twelve.
 ProcessGraph profile(std::uint32_t file, std::int64_t begin_ns,
                      const std::vector<std::string>& steps) {
   ProcessGraph made;
   made.file = file;
+  made.graph.begin_ns = begin_ns;
   for (std::size_t i = 0; i < 2; ++i) {
     PathNode& node = made.graph.nodes.emplace_back();
     node.start_ns = i == 0 ? 2'000'000'000 : 12'000'000'000;
@@ -45,10 +46,25 @@ TEST_CASE("an operation is in the profile of its process that was under way") {
               profile(3, 1'000'000'000, {"ProfilerStep#0", "ProfilerStep#1"}), profile(4, 0, {}));
   const GraphsByFile by_file(graphs);
   CHECK(by_file.of(3) == std::vector<std::uint32_t>{1, 0});
-  CHECK(by_file.at(3, 0) == 1U);
-  CHECK(by_file.at(3, 1) == 0U);
-  CHECK(by_file.at(4, 1) == 2U);
-  CHECK_FALSE(by_file.at(5, 0));
+  CHECK(by_file.at(3, 0, 1'900'000'000) == 1U);
+  CHECK(by_file.at(3, 1, 11'900'000'000) == 0U);
+  CHECK(by_file.at(3, 0, std::nullopt) == 1U);
+  CHECK(by_file.at(3, 1, std::nullopt) == 0U);
+  CHECK(by_file.at(4, 1, std::nullopt) == 2U);
+  CHECK_FALSE(by_file.at(5, 0, std::nullopt));
+}
+
+TEST_CASE("at the border of two profiles an operation is in the one that has its call") {
+  std::vector<ProcessGraph> graphs = list_of(profile(3, 1'000'000'000, {"ProfilerStep#0"}),
+                                             profile(3, 11'000'000'000, {"ProfilerStep#1"}));
+  // The second operation runs in the second profile, and was called in the first.
+  CHECK(GraphsByFile(graphs).at(3, 1, 10'900'000'000) == 0U);
+  // Its kernel is in the second one only.
+  graphs[0].graph.of_operation.pop_back();
+  CHECK(GraphsByFile(graphs).at(3, 1, 10'900'000'000) == 1U);
+  // The recording of the second one began before its first step did.
+  graphs[1].graph.steps[0].start_ns = 12'500'000'000;
+  CHECK(GraphsByFile(graphs).at(3, 1, 11'900'000'000) == 1U);
 }
 
 TEST_CASE("steps of one name are counted over all profiles of a process") {
