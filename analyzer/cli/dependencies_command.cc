@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
-#include <mutex>
+#include <map>
 #include <optional>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -51,37 +52,63 @@ void keep_longest(std::size_t most_rows, std::vector<report::DependencyPart::Row
   rows.shrink_to_fit();
 }
 
+// A trace that was read: why it could not be, or what report::dependency_parts() made of it if its
+// rank is chosen.
+struct Read {
+  std::optional<std::string> error;
+  std::vector<report::DependencyPart> parts;
+};
+
+// A process has one profiler at a time: two traces that agree in all of this are copies.
+using Identity = std::tuple<std::optional<std::int64_t>, std::optional<std::int64_t>, std::int64_t,
+                            std::int64_t, std::uint64_t>;
+
+Identity identity_of(const report::DependencyPart& part) {
+  const match::ProfiledTime time = part.time.value_or(match::ProfiledTime());
+  return {part.rank, part.pid, time.first_ns, time.last_ns, part.events};
+}
+
 ExitStatus run_dependencies(const DependenciesOptions& given) {
   DependenciesOptions options = given;
   options.choice.is_longest_first = options.is_for_people();
   const std::vector<std::string> paths = load::kineto_paths(options.kineto);
-  std::vector<report::DependencyPart> parts;
-  model::Problems problems;
-  bool has_read = false;
-  std::mutex mutex;
+  std::vector<Read> read(paths.size());
   const std::vector<std::int64_t>& ranks = options.selection.ranks;
   for_each_on_cores(paths.size(), [&](std::size_t, std::size_t i) {
     model::KinetoTrace trace;
-    auto error = load::read_kineto_trace(paths[i], trace);
-    std::optional<report::DependencyPart> part;
+    read[i].error = load::read_kineto_trace(paths[i], trace);
     const bool is_chosen = ranks.empty() || (trace.rank && std::find(ranks.begin(), ranks.end(),
                                                                      *trace.rank) != ranks.end());
-    if (!error && is_chosen) {
-      part = report::dependency_part(trace, options.choice);
-      if (options.choice.is_longest_first) {
-        keep_longest(options.most_rows(), part->rows);
-      }
-    }
-    const std::lock_guard lock(mutex);
-    if (error) {
-      problems.add_file(paths[i], std::move(*error));
+    if (read[i].error || !is_chosen) {
       return;
     }
-    has_read = true;
-    if (part) {
-      parts.push_back(std::move(*part));
+    read[i].parts = report::dependency_parts(trace, options.choice);
+    for (report::DependencyPart& part : read[i].parts) {
+      if (options.choice.is_longest_first) {
+        keep_longest(options.most_rows(), part.rows);
+      }
     }
   });
+  model::Problems problems;
+  bool has_read = false;
+  std::vector<std::vector<report::DependencyPart>> chosen;
+  std::map<Identity, std::string> known;
+  for (std::size_t i = 0; i < paths.size(); ++i) {
+    has_read = has_read || !read[i].error;
+    if (read[i].error) {
+      problems.add_file(paths[i], std::move(*read[i].error));
+    } else if (!read[i].parts.empty()) {
+      const report::DependencyPart& part = read[i].parts.front();
+      const auto [same, is_new] = known.try_emplace(identity_of(part), paths[i]);
+      if (is_new || !part.time || !(part.rank || part.pid)) {
+        chosen.push_back(std::move(read[i].parts));
+      } else {
+        problems.add_file(paths[i], "a copy of " + same->second);
+      }
+    }
+  }
+  std::vector<report::DependencyPart> parts =
+      report::choose_parts(std::move(chosen), options.choice.instance);
   print_problems(problems, {});
   if (!has_read) {
     tell("ringside dependencies: no trace of PyTorch's profiler in " + options.kineto.front());
@@ -159,14 +186,16 @@ void add_dependencies(CLI::App& app, Chosen& chosen) {
       ->type_name("NAME")
       ->group(kSelectionGroup);
   command
-      ->add_option("--instance", options->choice.instance,
-                   "Only the range with this number, counted from 0 (without --annotation: a range "
-                   "ProfilerStep)")
+      ->add_option(
+          "--instance", options->choice.instance,
+          "Only the range of each rank with this number, counted from 0 (without --annotation: "
+          "a range ProfilerStep)")
       ->type_name("COUNT")
       ->group(kSelectionGroup);
-  set_command(*command, kDependenciesExample,
-              {{3, kNothingFits}, {4, "a file could not be read, and the others were"}}, options,
-              chosen, run_dependencies);
+  set_command(
+      *command, kDependenciesExample,
+      {{3, kNothingFits}, {4, "a file could not be read or is a copy, and the others were used"}},
+      options, chosen, run_dependencies);
 }
 
 }  // namespace ringside::cli

@@ -370,7 +370,9 @@ class FileJoin {
   KinetoFileJoin joined_;
 };
 
-std::optional<ProfiledTime> time_of(const model::KinetoTrace& trace) {
+}  // namespace
+
+std::optional<ProfiledTime> profiled_time(const model::KinetoTrace& trace) {
   std::optional<ProfiledTime> time;
   const auto see = [&](const auto& rows) {
     for (const auto& row : rows) {
@@ -386,8 +388,6 @@ std::optional<ProfiledTime> time_of(const model::KinetoTrace& trace) {
   see(trace.activities);
   return time;
 }
-
-}  // namespace
 
 std::optional<std::uint32_t> profiled_file(const model::KinetoTrace& trace,
                                            const model::Traces& traces) {
@@ -409,7 +409,7 @@ std::optional<std::uint32_t> profiled_file(const model::KinetoTrace& trace,
 std::string why_of_another_job(const model::KinetoTrace& trace, const model::TraceFile& file) {
   // Both clocks are the host's, which may have been set meanwhile.
   constexpr std::int64_t kMostStep_ns = 10'000'000'000;
-  const std::optional<ProfiledTime> time = time_of(trace);
+  const std::optional<ProfiledTime> time = profiled_time(trace);
   const HostClock clock(file);
   if (time && add_saturating(time->last_ns, kMostStep_ns) < clock.at(file.process.start_ns)) {
     return "it ended before that process began";
@@ -433,7 +433,7 @@ std::string why_of_another_job(const model::KinetoTrace& trace, const model::Tra
 
 const KinetoFileJoin* find_same_time(const model::KinetoTrace& trace, std::uint32_t file,
                                      const std::vector<KinetoFileJoin>& joins) {
-  const std::optional<ProfiledTime> time = time_of(trace);
+  const std::optional<ProfiledTime> time = profiled_time(trace);
   const auto length_ns = [](const ProfiledTime& one) {
     return subtract_saturating(one.last_ns, one.first_ns);
   };
@@ -454,7 +454,7 @@ const KinetoFileJoin* find_same_time(const model::KinetoTrace& trace, std::uint3
 KinetoFileJoin join_kineto(const model::KinetoTrace& trace, std::uint32_t file,
                            model::Traces& traces) {
   KinetoFileJoin join = FileJoin(trace, file, traces).join();
-  join.time = time_of(trace);
+  join.time = profiled_time(trace);
   join.damaged = trace.damaged;
   return join;
 }

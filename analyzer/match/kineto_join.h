@@ -58,6 +58,9 @@ struct ProfiledTime {
   std::int64_t last_ns = 0;
 };
 
+/// Nothing if a trace has neither operators nor calls of CUDA nor work of a GPU.
+std::optional<ProfiledTime> profiled_time(const model::KinetoTrace& trace);
+
 struct KinetoFileJoin {
   std::string path;
   std::uint32_t file = 0;  // index into Traces::files

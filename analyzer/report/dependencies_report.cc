@@ -6,6 +6,7 @@
 #include <map>
 #include <set>
 #include <string_view>
+#include <tuple>
 #include <utility>
 
 #include "analyzer/metrics/step_path.h"
@@ -70,6 +71,7 @@ Cell id_cell(std::int64_t id) {
 // Ranges of the user's that calls are in, by start.
 class Ranges {
  public:
+  Ranges() = default;
   Ranges(const model::KinetoTrace& trace, const DependencyChoice& choice) {
     const std::string_view wanted = choice.annotation ? *choice.annotation : kSteps;
     for (const KinetoCall& one : trace.annotations) {
@@ -77,19 +79,16 @@ class Ranges {
         add(one);
       }
     }
-    if (choice.instance) {
-      const std::size_t at = *choice.instance;
-      const bool is_there = at < ranges_.size();
-      const KinetoCall* const chosen = is_there ? ranges_[at] : nullptr;
-      ranges_.clear();
-      last_ns_.clear();
-      if (is_there) {
-        add(*chosen);
-      }
-    }
   }
 
   std::size_t size() const { return ranges_.size(); }
+
+  /// This one alone.
+  Ranges one(std::size_t at) const {
+    Ranges made;
+    made.add(*ranges_[at]);
+    return made;
+  }
 
   // The one that began last, of those in which a moment is; nullptr if it is in none.
   const KinetoCall* around(std::int64_t at_ns) const {
@@ -117,18 +116,50 @@ class Ranges {
   std::vector<std::int64_t> last_ns_;  // when all of them up to this one are over
 };
 
+// What all parts of a trace are made of.
+class Waits {
+ public:
+  Waits(const model::KinetoTrace& trace, const DependencyChoice& choice)
+      : found_(metrics::find_gpu_waits(trace)) {
+    if (choice.is_critical) {
+      find_critical(trace, choice);
+    }
+  }
+
+  const metrics::GpuWaits& found() const { return found_; }
+  bool is_critical(std::size_t call) const { return critical_.contains(call); }
+
+ private:
+  // The calls that waited on the path from the end of each range backwards.
+  void find_critical(const model::KinetoTrace& trace, const DependencyChoice& choice) {
+    const metrics::RankGraph graph = metrics::build_rank_graph(trace, {}, choice.annotation);
+    for (const metrics::StepPath& path : metrics::find_step_paths(graph)) {
+      for (const metrics::StepPart& part : path.parts) {
+        if (part.node < graph.nodes.size() &&
+            graph.nodes[part.node].call != metrics::PathNode::kNone) {
+          critical_.insert(graph.nodes[part.node].call);
+        }
+      }
+    }
+  }
+
+  metrics::GpuWaits found_;
+  std::set<std::size_t> critical_;  // calls
+};
+
 class PartMaker {
  public:
-  PartMaker(const model::KinetoTrace& trace, const DependencyChoice& choice)
-      : trace_(trace), choice_(choice), ranges_(trace, choice) {}
+  PartMaker(const model::KinetoTrace& trace, const DependencyChoice& choice, const Waits& waits,
+            Ranges ranges)
+      : trace_(trace), choice_(choice), waits_(waits), ranges_(std::move(ranges)) {}
 
   DependencyPart make() {
-    const metrics::GpuWaits found = metrics::find_gpu_waits(trace_);
-    if (choice_.is_critical) {
-      find_critical();
-    }
+    const metrics::GpuWaits& found = waits_.found();
     part_.path = trace_.path;
     part_.rank = trace_.rank;
+    part_.pid = trace_.pid;
+    part_.time = match::profiled_time(trace_);
+    part_.events = trace_.events;
     part_.ranges = ranges_.size();
     part_.damaged = trace_.damaged;
     part_.has_syncs = found.has_syncs;
@@ -150,21 +181,8 @@ class PartMaker {
   }
 
  private:
-  // The calls that waited on the path from the end of each range backwards.
-  void find_critical() {
-    const metrics::RankGraph graph = metrics::build_rank_graph(trace_, {}, choice_.annotation);
-    for (const metrics::StepPath& path : metrics::find_step_paths(graph)) {
-      for (const metrics::StepPart& part : path.parts) {
-        if (part.node < graph.nodes.size() &&
-            graph.nodes[part.node].call != metrics::PathNode::kNone) {
-          critical_.insert(graph.nodes[part.node].call);
-        }
-      }
-    }
-  }
-
   void add_call(const KinetoCall& call, const GpuWait* waits, std::size_t count) {
-    if (choice_.is_critical && !critical_.contains(waits->call)) {
+    if (choice_.is_critical && !waits_.is_critical(waits->call)) {
       return;
     }
     const KinetoCall* const range = ranges_.around(call.start_ns);
@@ -239,8 +257,8 @@ class PartMaker {
 
   const model::KinetoTrace& trace_;
   const DependencyChoice& choice_;
+  const Waits& waits_;
   Ranges ranges_;
-  std::set<std::size_t> critical_;  // calls
   DependencyPart part_;
   // By start of the range, and thread.
   std::map<std::pair<std::int64_t, std::int64_t>, DependencyPart::Sum> sums_;
@@ -354,8 +372,50 @@ void drop_empty_column(Table& table, std::string_view key) {
 
 }  // namespace
 
-DependencyPart dependency_part(const model::KinetoTrace& trace, const DependencyChoice& choice) {
-  return PartMaker(trace, choice).make();
+std::vector<DependencyPart> dependency_parts(const model::KinetoTrace& trace,
+                                             const DependencyChoice& choice) {
+  const Waits waits(trace, choice);
+  const Ranges ranges(trace, choice);
+  std::vector<DependencyPart> parts;
+  if (!choice.instance) {
+    parts.push_back(PartMaker(trace, choice, waits, ranges).make());
+    return parts;
+  }
+  for (std::size_t i = 0; i < ranges.size() && i <= *choice.instance; ++i) {
+    parts.push_back(PartMaker(trace, choice, waits, ranges.one(i)).make());
+  }
+  parts.push_back(PartMaker(trace, choice, waits, {}).make());
+  return parts;
+}
+
+std::vector<DependencyPart> choose_parts(std::vector<std::vector<DependencyPart>> traces,
+                                         std::optional<std::size_t> instance) {
+  std::sort(traces.begin(), traces.end(), [](const auto& one, const auto& other) {
+    const auto first_ns = [](const DependencyPart& part) {
+      return part.time ? part.time->first_ns : 0;
+    };
+    return std::tuple(first_ns(one.front()), std::string_view(one.front().path)) <
+           std::tuple(first_ns(other.front()), std::string_view(other.front().path));
+  });
+  std::map<std::pair<bool, std::int64_t>, std::size_t> counted;  // ranges, by rank or else by pid
+  std::vector<DependencyPart> chosen;
+  for (std::vector<DependencyPart>& parts : traces) {
+    std::size_t at = 0;
+    if (instance) {
+      const DependencyPart& first = parts.front();
+      const std::size_t ranges = parts.size() - 1;  // up to the chosen one
+      std::size_t none = 0;
+      std::size_t& before =
+          first.rank || first.pid
+              ? counted[{first.rank.has_value(), first.rank ? *first.rank : *first.pid}]
+              : none;
+      const bool is_here = before <= *instance && *instance - before < ranges;
+      at = is_here ? *instance - before : ranges;
+      before += ranges;
+    }
+    chosen.push_back(std::move(parts[at]));
+  }
+  return chosen;
 }
 
 Document dependencies_document(std::vector<DependencyPart> parts, const DependencyChoice& choice) {

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "analyzer/match/kineto_join.h"
 #include "analyzer/metrics/gpu_waits.h"
 #include "analyzer/model/kineto.h"
 #include "analyzer/report/document.h"
@@ -18,7 +19,7 @@ namespace ringside::report {
 
 struct DependencyChoice {
   std::optional<std::string> annotation;  // only calls in ranges whose names contain this
-  std::optional<std::size_t> instance;    // of these ranges: this one, from 0, by start
+  std::optional<std::size_t> instance;    // of these ranges of a rank: this one, from 0, by start
   std::vector<std::int64_t> threads;      // none: all
   bool is_critical = false;               // only those on the critical path of a range
   bool has_left_out = false;              // list those that External ids do not tell apart, too
@@ -41,6 +42,9 @@ struct DependencyPart {
 
   std::string path;
   std::optional<std::int64_t> rank;
+  std::optional<std::int64_t> pid;
+  std::optional<match::ProfiledTime> time;
+  std::uint64_t events = 0;
   std::vector<Row> rows;
   std::vector<Sum> sums;
   std::size_t ranges = 0;  // that `annotation` and `instance` choose
@@ -54,7 +58,15 @@ struct DependencyPart {
   bool has_gpu = false;
 };
 
-DependencyPart dependency_part(const model::KinetoTrace& trace, const DependencyChoice& choice);
+/// One part, or with `instance` one for each range of the trace that may be the chosen one of its
+/// rank, from the first on, and behind them one of no range.
+std::vector<DependencyPart> dependency_parts(const model::KinetoTrace& trace,
+                                             const DependencyChoice& choice);
+
+/// Of each trace the part that is chosen. A rank may have several traces, one after the other:
+/// ranges are counted over all of them.
+std::vector<DependencyPart> choose_parts(std::vector<std::vector<DependencyPart>> traces,
+                                         std::optional<std::size_t> instance);
 
 /// The parts of all ranks, in any order.
 Document dependencies_document(std::vector<DependencyPart> parts, const DependencyChoice& choice);

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Writes test/data/kineto_waits: traces in the form of PyTorch's profiler, of ranks whose threads wait for
-their GPU in every way, so that what each call waited for is known.
+"""Writes traces in the form of PyTorch's profiler: kineto_waits, of ranks whose threads wait for their GPU in
+every way, so that what each call waited for is known; and kineto_cycles, of a rank that was profiled twice.
 
-usage: kineto_inputs.py DIRECTORY
+usage: kineto_inputs.py DIRECTORY, which is test/data
 """
 import gzip
 import json
@@ -110,9 +110,7 @@ def steps(rank, has_syncs):
         rank.thread = own
 
 
-def main():
-    directory = pathlib.Path(sys.argv[1])
-    directory.mkdir(parents=True, exist_ok=True)
+def write_waits(directory):
     recorded = Rank(0)
     steps(recorded, True)
     recorded.write(directory / "rank0.json.gz")
@@ -123,6 +121,30 @@ def main():
     no_gpu = Rank(2)
     no_gpu.operator("aten::add", 10, 5, 1)
     no_gpu.write(directory / "rank2.json")
+
+
+def write_cycles(directory):
+    """Rank 0 has a profile of two steps, a copy of that, and one of two later steps; rank 1 has one of all four. In
+    each step the thread waits 10 us longer than in the one before."""
+    for rank, name, numbers in ((0, "rank0.1.json", (0, 1)), (0, "rank0.1_copy.json", (0, 1)),
+                                (0, "rank0.2.json", (4, 5)), (1, "rank1.json", (0, 1, 4, 5))):
+        profile = Rank(rank)
+        for step in numbers:
+            at = 1000.0 * step
+            profile.operator(f"ProfilerStep#{step}", at + 5, 900, 10 * step + 1, "user_annotation")
+            profile.operator("aten::mm", at + 10, 20, 10 * step + 2)
+            profile.launch("gemm_kernel", at + 12, at + 30, 80 + 10 * step, 7, 10 * step + 2)
+            profile.operator("aten::item", at + 90, 200, 10 * step + 3)
+            profile.call("cudaStreamSynchronize", at + 100, 15 + 10 * step, 10 * step + 3)
+            profile.operator("aten::add", at + 300, 20, 10 * step + 4)
+        profile.write(directory / name)
+
+
+def main():
+    for name, write in (("kineto_waits", write_waits), ("kineto_cycles", write_cycles)):
+        directory = pathlib.Path(sys.argv[1]) / name
+        directory.mkdir(parents=True, exist_ok=True)
+        write(directory)
 
 
 if __name__ == "__main__":
