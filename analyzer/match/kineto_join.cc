@@ -385,7 +385,9 @@ std::optional<ProfiledTime> profiled_time(const model::KinetoTrace& trace) {
   };
   see(trace.operators);
   see(trace.runtime);
-  see(trace.activities);
+  if (!time) {
+    see(trace.activities);
+  }
   return time;
 }
 
@@ -441,7 +443,7 @@ const KinetoFileJoin* find_same_time(const model::KinetoTrace& trace, std::uint3
     if (!time || !join.time || join.file != file) {
       continue;
     }
-    // Work of the GPU at the end of one profile may be in the next one, too.
+    // An operator in which one profile ended may be in the next one, too.
     const ProfiledTime both{std::max(time->first_ns, join.time->first_ns),
                             std::min(time->last_ns, join.time->last_ns)};
     if (length_ns(both) > std::min(length_ns(*time), length_ns(*join.time)) / 2) {

@@ -52,7 +52,9 @@ struct FramedOperation {
   std::size_t operation = 0;  // of TraceFile::operations
 };
 
-/// From the first start to the last end in a profile, by its clock.
+/// From the first start to the last end of the CPU's operators and calls in a profile, by its
+/// clock: what they launched may run while the next profile has begun. Without any, of the GPU's
+/// work.
 struct ProfiledTime {
   std::int64_t first_ns = 0;
   std::int64_t last_ns = 0;

@@ -190,6 +190,9 @@ TEST_CASE("a profile of the same time of a process is a copy") {
     job.see(1'000'000 * (i + 1), "allreduce", 4, i + 1);
   }
   job.profile().damaged = 2;
+  auto& behind = job.profile().activities.emplace_back();  // of what it launched
+  behind.start_ns = 3'000'000;
+  behind.end_ns = 9'000'000;
   const std::vector<KinetoFileJoin> joins = {join_kineto(job.profile(), 0, job.traces())};
   CHECK(joins[0].damaged == 2);
   CHECK(find_same_time(job.profile(), 0, joins) == joins.data());
