@@ -277,15 +277,21 @@ class Maker {
       std::int64_t waited_ns = 0;
       std::uint64_t times = 0;
     };
+    // A rank may have several profiles: the first one stands for it.
+    std::vector<std::uint32_t> whose(graphs_.size());
+    std::map<std::uint32_t, std::uint32_t> first;  // by file
+    for (std::uint32_t i = 0; i < graphs_.size(); ++i) {
+      whose[i] = first.try_emplace(graphs_[i].file, i).first->second;
+    }
     std::map<std::uint32_t, Sum> sums;
     for (const StepPath& step : paths_.steps) {
       for (const StepPart& part : step.parts) {
-        Sum& sum = sums[part.process];
+        Sum& sum = sums[whose[part.process]];
         sum.spent_ns += part.end_ns - part.start_ns;
         sum.waited_ns += part.waited_in != StepPart::kNone ? part.end_ns - part.start_ns : 0;
       }
       for (const StepWait& wait : step.waits) {
-        ++sums[wait.waits_for].times;
+        ++sums[whose[wait.waits_for]].times;
       }
     }
     Table table{"ranks",
@@ -302,7 +308,7 @@ class Maker {
     table.gives_way = {"host", "spent_percent", "times"};
     for (const auto& [process, sum] : sums) {
       const Gain one = gain([&, at = process](const StepPath&, const StepPart& part) {
-        return part.process == at && part.waited_in != StepPart::kNone;
+        return whose[part.process] == at && part.waited_in != StepPart::kNone;
       });
       table.rows.push_back({rank_of(process), host_of(process), sum.spent_ns,
                             percent_of(sum.spent_ns, whole_ns_), sum.times, sum.waited_ns,

@@ -43,6 +43,34 @@ def number(text):
     return int(text.split()[1])
 
 
+def cut_profiles(directory):
+    """Makes two profiles of each rank's, as a schedule of torch.profiler writes them: GPU work is in the one that
+    launched it, also if it ran later."""
+    for path in sorted((pathlib.Path(directory) / "profiles").iterdir()):
+        whole = json.loads(path.read_text(encoding="utf-8"))
+        events = whole["traceEvents"]
+        starts = sorted(event["ts"] for event in events if event["name"].startswith("ProfilerStep"))
+        border = starts[len(starts) // 2]
+        on_cpu = ("cpu_op", "user_annotation", "cuda_runtime")
+        called = {event["args"]["correlation"]: event["ts"] for event in events if event["cat"] == "cuda_runtime"
+                  and "correlation" in event["args"]}
+        parts = ([], [])
+        for event in events:
+            at = event["ts"] if event["cat"] in on_cpu else called[event["args"]["correlation"]]
+            parts[at >= border].append(event)
+        path.unlink()
+        for number, part in enumerate(parts):
+            # Kineto has spaces behind colons.
+            path.with_suffix(f".{number}.json").write_text(json.dumps({**whole, "traceEvents": part}), encoding="utf-8")
+
+
+def as_of_two(rows):
+    """What two profiles tell as well as one. How soon a kernel can begin behind its launch follows from fewer of them,
+    and so do what let it begin, and the gains."""
+    unsure = ("gain_", "kernel_", "copy_", "launch_")
+    return [{key: value for key, value in row.items() if not key.startswith(unsure)} for row in rows]
+
+
 class Check:
     def __init__(self):
         self.wrong = []
@@ -130,6 +158,11 @@ class Check:
                 self.expect(abs(row["duration_ns"] - real["duration_ns"]) <= row["uncertain_ns"] + close_ns,
                             f"{row['step']}: takes {row['duration_ns']}, in truth {real['duration_ns']}")
             self.gains(row["step"], real, ask(ringside, directory, "--instance", str(index))["shares"], close_ns)
+        cut_profiles(directory)
+        of_two = ask(ringside, directory)
+        for key in ("steps", "ranks", "exposed"):
+            self.expect(as_of_two(of_two[key]) == as_of_two(tables[key]),
+                        f"other {key} of two profiles of each rank: {of_two[key]}, of one: {tables[key]}")
 
 
 def main():
