@@ -337,7 +337,8 @@ bool load_traces(const AnalysisOptions& options, Analysis& analysis) {
       take = take_graphs(options, analysis);
     }
     const std::size_t told = analysis.problems.files().size();
-    analysis.profiles = join_profiles(options.kineto, analysis.traces, analysis.problems, take);
+    analysis.profiles = join_profiles(options.kineto, options.reads_profiles_again, analysis.traces,
+                                      analysis.problems, take);
     analysis.unused_profiles = analysis.problems.files().size() - told;
     for (std::size_t i = told; i < analysis.problems.files().size(); ++i) {
       const model::Problem& unused = analysis.problems.files()[i];

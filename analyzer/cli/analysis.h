@@ -47,8 +47,9 @@ struct AnalysisOptions {
   std::vector<std::string> kineto;  // traces of PyTorch's profiler, and directories of them
   RowsNeeded rows_needed = RowsNeeded::kAll;
   metrics::RowsBy by = metrics::RowsBy::kKind;  // of commands that group rows
-  bool needs_joins = true;  // without one that is joined with a trace it cannot go on
-  bool has_graphs = false;  // what each moment of a profiled process waited for
+  bool needs_joins = true;            // without one that is joined with a trace it cannot go on
+  bool has_graphs = false;            // what each moment of a profiled process waited for
+  bool reads_profiles_again = false;  // so that a pipe is of no use
   std::size_t graph_bytes = std::size_t{256} << 20;  // larger ones are made twice, for less memory
   std::optional<std::string> annotation;  // ranges that are steps, where graphs are wanted
   bool takes_durations = false;           // records that tell no starts

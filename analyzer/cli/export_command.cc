@@ -119,7 +119,11 @@ bool find_execution_traces(const ExportOptions& options, const Analysis& analysi
   bool are_all_used = true;
   for (const std::string& path : load::kineto_paths(options.execution_traces)) {
     std::int64_t pid = 0;
-    if (const auto error = load::read_pid_of_execution_trace(path, pid)) {
+    auto error = load::why_not_again(path);
+    if (!error) {
+      error = load::read_pid_of_execution_trace(path, pid);
+    }
+    if (error) {
       tell("error: " + path + ": " + *error);
       are_all_used = false;
       continue;
@@ -210,7 +214,9 @@ std::string usage_trouble(const ExportOptions& options) {
   return {};
 }
 
-ExitStatus run_export(const ExportOptions& options) {
+ExitStatus run_export(const ExportOptions& given) {
+  ExportOptions options = given;
+  options.reads_profiles_again = !options.chakra_directory.empty();
   if (const std::string trouble = usage_trouble(options); !trouble.empty()) {
     std::fprintf(stderr, "ringside export: %s\nTry `ringside export --help`.\n", trouble.c_str());
     return kExitUsage;

@@ -285,6 +285,7 @@ void add_merge(CLI::App& app, Chosen& chosen) {
       app.add_subcommand("merge", "Put all ranks into one timeline for a viewer, on one clock");
   options->format = "json";
   options->has_graphs = true;
+  options->reads_profiles_again = true;
   options->needs_joins = false;  // a viewer shows the others, too
   add_analysis_options(*command, *options);
   add_kineto_option(*command, *options);

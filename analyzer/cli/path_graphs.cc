@@ -2,13 +2,12 @@
 #include "analyzer/cli/path_graphs.h"
 
 #include <algorithm>
-#include <filesystem>
 #include <memory>
 #include <mutex>
-#include <system_error>
 #include <utility>
 #include <vector>
 
+#include "analyzer/load/kineto.h"
 #include "analyzer/load/kineto_trace.h"
 #include "analyzer/metrics/graph_operations.h"
 #include "analyzer/metrics/graph_parts.h"
@@ -33,19 +32,13 @@ std::size_t bytes_of_graph(const model::KinetoTrace& profile) {
   return (2 * calls + profile.activities.size()) * sizeof(metrics::PathNode);
 }
 
-// A pipe cannot.
-bool can_be_read_again(const std::string& path) {
-  std::error_code error;
-  return std::filesystem::is_regular_file(path, error);
-}
-
 }  // namespace
 
 ProfileTake take_graphs(const AnalysisOptions& options, Analysis& analysis) {
   const auto kept_bytes = std::make_shared<std::size_t>(0);
   return [&, kept_bytes](model::KinetoTrace& profile, const match::KinetoFileJoin& join) {
     const std::size_t bytes = bytes_of_graph(profile);
-    if (*kept_bytes + bytes <= options.graph_bytes || !can_be_read_again(join.path)) {
+    if (*kept_bytes + bytes <= options.graph_bytes || load::why_not_again(join.path)) {
       *kept_bytes += bytes;
       analysis.graphs.push_back({join.file, make_graph(options, analysis, profile, join)});
       return;

@@ -22,7 +22,8 @@ std::string whose(const model::KinetoTrace& trace) {
 }  // namespace
 
 std::vector<match::KinetoFileJoin> join_profiles(const std::vector<std::string>& kineto,
-                                                 model::Traces& traces, model::Problems& problems,
+                                                 bool are_read_again, model::Traces& traces,
+                                                 model::Problems& problems,
                                                  const ProfileTake& take) {
   const std::vector<std::string> paths = load::kineto_paths(kineto);
   std::vector<match::KinetoFileJoin> joins;
@@ -34,7 +35,10 @@ std::vector<match::KinetoFileJoin> join_profiles(const std::vector<std::string>&
     std::vector<model::KinetoTrace> read(count);
     std::vector<std::optional<std::string>> errors(count);
     for_each_on_cores(count, [&](std::size_t, std::size_t i) {
-      errors[i] = load::read_kineto_trace(paths[begin + i], read[i], true);
+      errors[i] = are_read_again ? load::why_not_again(paths[begin + i]) : std::nullopt;
+      if (!errors[i]) {
+        errors[i] = load::read_kineto_trace(paths[begin + i], read[i], true);
+      }
     });
     for (std::size_t i = 0; i < count; ++i) {
       if (errors[i]) {

@@ -19,9 +19,10 @@ using ProfileTake = std::function<void(model::KinetoTrace&, const match::KinetoF
 
 /// Reads the traces of PyTorch's profiler that these arguments of --kineto name, and joins each
 /// with the operations of its process. A file that cannot be read, or whose process has no trace,
-/// is added to `problems`.
+/// is added to `problems`; so is a pipe if profiles are read again later.
 std::vector<match::KinetoFileJoin> join_profiles(const std::vector<std::string>& kineto,
-                                                 model::Traces& traces, model::Problems& problems,
+                                                 bool are_read_again, model::Traces& traces,
+                                                 model::Problems& problems,
                                                  const ProfileTake& take = nullptr);
 
 }  // namespace ringside::cli

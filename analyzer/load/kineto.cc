@@ -128,6 +128,16 @@ std::vector<std::string> kineto_paths(const std::vector<std::string>& given) {
   return paths;
 }
 
+std::optional<std::string> why_not_again(const std::string& path) {
+  std::error_code error;
+  const std::filesystem::file_status status = std::filesystem::status(path, error);
+  return std::filesystem::exists(status) && !std::filesystem::is_regular_file(status)
+             ? std::optional<std::string>(
+                   "can be read only once, since it is no regular file, and this command reads "
+                   "it more than once")
+             : std::nullopt;
+}
+
 std::optional<std::string> KinetoFile::read(const std::string& path, const Take& take,
                                             const Wants& wants) {
   KinetoItems items;

@@ -85,6 +85,10 @@ class KinetoFile {
 /// name.
 std::vector<std::string> kineto_paths(const std::vector<std::string>& given);
 
+/// Why a file cannot be read more than once, as a command does: it is a pipe or the like. Nothing
+/// if it can, or if it is not there.
+std::optional<std::string> why_not_again(const std::string& path);
+
 }  // namespace ringside::load
 
 #endif  // RINGSIDE_ANALYZER_LOAD_KINETO_H

@@ -8,7 +8,9 @@ usage: check_kineto.py RINGSIDE_GENERATE RINGSIDE
 import collections
 import gzip
 import json
+import os
 import pathlib
+import subprocess
 import sys
 import tempfile
 
@@ -151,6 +153,27 @@ def check(merged, made):
     expect(any(name.endswith("PyTorch: CPU") for name in names.values()), names)
 
 
+def check_pipe(ringside, traces, profiles, merged):
+    """What is read more than once cannot be a pipe: nothing waits for who would write into it."""
+    pipe = profiles / "rank2.pt.trace.json"
+    text = pipe.read_text(encoding="utf-8")
+    pipe.unlink()
+    os.mkfifo(pipe)
+    of_et = ("--et", pipe)
+    for command, ending, more in (("merge", ("-o", merged, "--force"), ()),
+                                  ("export", ("--chakra", merged.parent / "et"), of_et)):
+        done = run(ringside, command, traces, "--kineto", profiles, *ending, *more, status=4)
+        expect(done.stderr.count(f"error: {pipe}: can be read only once") == (2 if more else 1), done.stderr)
+    # Others read it once.
+    with subprocess.Popen([ringside, "overlap", traces, "--kineto", profiles], stdout=subprocess.DEVNULL,
+                          stderr=subprocess.PIPE, text=True) as reading:
+        pipe.write_text(text, encoding="utf-8")
+        said = reading.communicate(timeout=100)[1]
+    expect(reading.returncode == 0 and "profiler, 4 traces" in said, said)
+    pipe.unlink()
+    pipe.write_text(text, encoding="utf-8")
+
+
 def main():
     generate, ringside = (pathlib.Path(name).resolve() for name in sys.argv[1:3])
     with tempfile.TemporaryDirectory() as name:
@@ -168,6 +191,7 @@ def main():
         run(ringside, "merge", traces, "--kineto", profiles, "-o", merged, "--force", "--top-slowest", "2")
         run(ringside, "lint", "--closed", merged)
 
+        check_pipe(ringside, traces, profiles, merged)
         (profiles / "rank0.pt.trace.json").write_text('{"traceEvents": [{"ph"', encoding="utf-8")
         (profiles / "rank2.pt.trace.json").write_text("[]", encoding="utf-8")
         (profiles / "rank3.pt.trace.json").write_text(
