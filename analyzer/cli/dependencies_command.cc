@@ -102,7 +102,7 @@ ExitStatus run_dependencies(const DependenciesOptions& given) {
       const auto [same, is_new] = known.try_emplace(identity_of(part), paths[i]);
       if (is_new || !part.time || !(part.rank || part.pid)) {
         chosen.push_back(std::move(read[i].parts));
-      } else {
+      } else if (paths[i] != same->second + ".gz") {
         problems.add_file(paths[i], "a copy of " + same->second);
       }
     }

@@ -58,6 +58,11 @@ std::vector<match::KinetoFileJoin> join_profiles(const std::vector<std::string>&
         continue;
       }
       if (const auto* const same = match::find_same_time(read[i], *file, joins)) {
+        // Both forms of one file are nobody's mistake.
+        if (paths[begin + i] == same->path + ".gz" && read[i].events == same->events &&
+            match::profiled_time(read[i]) == same->time) {
+          continue;
+        }
         problems.add_file(paths[begin + i],
                           "of " + whose(read[i]) + " at the same time as " + same->path);
         continue;

@@ -27,6 +27,7 @@ struct ByteSource::Inflater {
   std::vector<char> input;
   bool ready = false;
   bool in_member = false;  // a member of the file has begun and not ended
+  bool is_behind = false;  // nothing but zeros has come since the last member
   bool at_end = false;
 };
 
@@ -106,11 +107,21 @@ std::size_t ByteSource::inflate_some(char* text, std::size_t size) {
       stream.next_in = reinterpret_cast<Bytef*>(inflater.input.data());
       stream.avail_in = static_cast<uInt>(got);
     }
+    // As gzip does: whoever writes whole blocks pads the last one with zeros.
+    while (inflater.is_behind && stream.avail_in > 0 && *stream.next_in == 0) {
+      ++stream.next_in;
+      --stream.avail_in;
+    }
+    if (stream.avail_in == 0) {
+      continue;
+    }
+    inflater.is_behind = false;
     inflater.in_member = true;
     const int result = inflate(&stream, Z_NO_FLUSH);
     if (result == Z_STREAM_END) {
       // More may follow: gzip files can be put together.
       inflater.in_member = false;
+      inflater.is_behind = true;
       inflateReset(&stream);
     } else if (result != Z_OK && result != Z_BUF_ERROR) {
       error_ = std::string("the compressed data is damaged: ") +

@@ -111,13 +111,6 @@ std::vector<std::string> kineto_paths(const std::vector<std::string>& given) {
     }
   }
   std::sort(paths.begin(), paths.end());
-  // A file that is there compressed, too, counts once.
-  const std::set<std::string> all(paths.begin(), paths.end());
-  std::erase_if(paths, [&](const std::string& path) {
-    constexpr std::string_view kCompressed = ".gz";
-    return path.ends_with(kCompressed) &&
-           all.contains(path.substr(0, path.size() - kCompressed.size()));
-  });
   // A file that is named twice, or beside its directory, is there once.
   std::set<std::filesystem::path> files;
   std::erase_if(paths, [&](const std::string& path) {

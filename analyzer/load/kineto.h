@@ -82,7 +82,7 @@ class KinetoFile {
 
 /// Returns these files, and those that profilers write into directories: NAME.pt.trace.json, and
 /// any other .json or .json.gz that is not named as a trace of Ringside's. They come sorted by
-/// name.
+/// name: a file's compressed form behind it.
 std::vector<std::string> kineto_paths(const std::vector<std::string>& given);
 
 /// Why a file cannot be read more than once, as a command does: it is a pipe or the like. Nothing

@@ -457,6 +457,7 @@ KinetoFileJoin join_kineto(const model::KinetoTrace& trace, std::uint32_t file,
                            model::Traces& traces) {
   KinetoFileJoin join = FileJoin(trace, file, traces).join();
   join.time = profiled_time(trace);
+  join.events = trace.events;
   join.damaged = trace.damaged;
   return join;
 }

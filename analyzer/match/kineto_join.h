@@ -58,6 +58,8 @@ struct FramedOperation {
 struct ProfiledTime {
   std::int64_t first_ns = 0;
   std::int64_t last_ns = 0;
+
+  bool operator==(const ProfiledTime&) const = default;
 };
 
 /// Nothing if a trace has neither operators nor calls of CUDA nor work of a GPU.
@@ -67,7 +69,8 @@ struct KinetoFileJoin {
   std::string path;
   std::uint32_t file = 0;  // index into Traces::files
   std::optional<ProfiledTime> time;
-  std::uint64_t damaged = 0;  // events of it
+  std::uint64_t events = 0;   // of the profile
+  std::uint64_t damaged = 0;  // of these
   std::vector<KinetoGroupJoin> groups;
   std::vector<FramedOperation> framed;  // of all groups, in each in the order of calls
   KinetoKernels kernels;

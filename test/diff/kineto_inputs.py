@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """Writes traces in the form of PyTorch's profiler: kineto_waits, of ranks whose threads wait for their GPU in
-every way, so that what each call waited for is known; and kineto_cycles, of a rank that was profiled twice.
+every way, so that what each call waited for is known; kineto_cycles, of a rank that was profiled twice; and kineto_forms,
+of which each file is there compressed, too.
 
 usage: kineto_inputs.py DIRECTORY, which is test/data
 """
@@ -123,25 +124,39 @@ def write_waits(directory):
     no_gpu.write(directory / "rank2.json")
 
 
+def cycle(rank, numbers):
+    """In each step the thread waits 10 us longer than in the one before."""
+    profile = Rank(rank)
+    for step in numbers:
+        at = 1000.0 * step
+        profile.operator(f"ProfilerStep#{step}", at + 5, 900, 10 * step + 1, "user_annotation")
+        profile.operator("aten::mm", at + 10, 20, 10 * step + 2)
+        profile.launch("gemm_kernel", at + 12, at + 30, 80 + 10 * step, 7, 10 * step + 2)
+        profile.operator("aten::item", at + 90, 200, 10 * step + 3)
+        profile.call("cudaStreamSynchronize", at + 100, 15 + 10 * step, 10 * step + 3)
+        profile.operator("aten::add", at + 300, 20, 10 * step + 4)
+    return profile
+
+
 def write_cycles(directory):
-    """Rank 0 has a profile of two steps, a copy of that, and one of two later steps; rank 1 has one of all four. In
-    each step the thread waits 10 us longer than in the one before."""
+    """Rank 0 has a profile of two steps, a copy of that, and one of two later steps; rank 1 has one of all four."""
     for rank, name, numbers in ((0, "rank0.1.json", (0, 1)), (0, "rank0.1_copy.json", (0, 1)),
                                 (0, "rank0.2.json", (4, 5)), (1, "rank1.json", (0, 1, 4, 5))):
-        profile = Rank(rank)
-        for step in numbers:
-            at = 1000.0 * step
-            profile.operator(f"ProfilerStep#{step}", at + 5, 900, 10 * step + 1, "user_annotation")
-            profile.operator("aten::mm", at + 10, 20, 10 * step + 2)
-            profile.launch("gemm_kernel", at + 12, at + 30, 80 + 10 * step, 7, 10 * step + 2)
-            profile.operator("aten::item", at + 90, 200, 10 * step + 3)
-            profile.call("cudaStreamSynchronize", at + 100, 15 + 10 * step, 10 * step + 3)
-            profile.operator("aten::add", at + 300, 20, 10 * step + 4)
-        profile.write(directory / name)
+        cycle(rank, numbers).write(directory / name)
+
+
+def write_forms(directory):
+    """Both forms of each file: they differ for rank 0. That of rank 1 is padded with zeros."""
+    for rank, numbers in ((0, (4, 5)), (1, (0, 1))):
+        cycle(rank, (0, 1)).write(directory / f"rank{rank}.json")
+        cycle(rank, numbers).write(directory / f"rank{rank}.json.gz")
+    with (directory / "rank1.json.gz").open("ab") as padded:
+        padded.write(bytes(1000))
 
 
 def main():
-    for name, write in (("kineto_waits", write_waits), ("kineto_cycles", write_cycles)):
+    for name, write in (("kineto_waits", write_waits), ("kineto_cycles", write_cycles),
+                        ("kineto_forms", write_forms)):
         directory = pathlib.Path(sys.argv[1]) / name
         directory.mkdir(parents=True, exist_ok=True)
         write(directory)

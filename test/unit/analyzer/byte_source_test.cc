@@ -76,6 +76,16 @@ TEST_CASE("short files, and compressed files one after the other") {
   CHECK_FALSE(both.error);
 }
 
+TEST_CASE("zeros behind a compressed file are padding, as to gzip") {
+  const std::string zeros(100'000, '\0');
+  const auto step = GENERATE(std::size_t{1}, std::size_t{100'000});
+  const Result padded = read_all(squeezed("one\n") + zeros, step);
+  CHECK(padded.text == "one\n");
+  CHECK_FALSE(padded.error);
+  CHECK(read_all(squeezed("one\n") + zeros + squeezed("two\n"), step).text == "one\ntwo\n");
+  CHECK(read_all(squeezed("one\n") + zeros + "two", step).error);
+}
+
 TEST_CASE("a compressed file that is cut off gives what there is, and says so", "[one-thread]") {
   const std::string text = some_text();
   const std::string bytes = squeezed(text);
