@@ -118,6 +118,11 @@ ExitStatus run_dependencies(const DependenciesOptions& given) {
     tell("ringside dependencies: --rank: no trace is of these ranks");
     return kExitNoInput;
   }
+  if (!options.choice.threads.empty() &&
+      std::none_of(parts.begin(), parts.end(), [](const auto& part) { return part.has_threads; })) {
+    tell("ringside dependencies: --thread: no trace has calls of these threads");
+    return kExitNoInput;
+  }
   const bool has_ranges =
       std::any_of(parts.begin(), parts.end(), [](const auto& part) { return part.ranges > 0; });
   if (!has_ranges && (options.choice.annotation || options.choice.instance)) {

@@ -164,6 +164,8 @@ class PartMaker {
     part_.damaged = trace_.damaged;
     part_.has_syncs = found.has_syncs;
     part_.has_gpu = !trace_.activities.empty();
+    part_.has_threads = has_threads(trace_.operators) || has_threads(trace_.annotations) ||
+                        has_threads(trace_.runtime);
     part_.unresolved = found.unresolved;
     for (std::size_t i = 0; i < found.waits.size();) {
       const std::size_t call = found.waits[i].call;
@@ -181,15 +183,22 @@ class PartMaker {
   }
 
  private:
+  bool is_chosen_thread(const KinetoCall& call) const {
+    return choice_.threads.empty() || std::find(choice_.threads.begin(), choice_.threads.end(),
+                                                call.thread) != choice_.threads.end();
+  }
+
+  bool has_threads(const std::vector<KinetoCall>& calls) const {
+    return std::any_of(calls.begin(), calls.end(),
+                       [&](const KinetoCall& call) { return is_chosen_thread(call); });
+  }
+
   void add_call(const KinetoCall& call, const GpuWait* waits, std::size_t count) {
     if (choice_.is_critical && !waits_.is_critical(waits->call)) {
       return;
     }
     const KinetoCall* const range = ranges_.around(call.start_ns);
-    const bool is_chosen_thread =
-        choice_.threads.empty() || std::find(choice_.threads.begin(), choice_.threads.end(),
-                                             call.thread) != choice_.threads.end();
-    if (!is_chosen_thread || ((choice_.annotation || choice_.instance) && range == nullptr)) {
+    if (!is_chosen_thread(call) || ((choice_.annotation || choice_.instance) && range == nullptr)) {
       return;
     }
     ++part_.calls;

@@ -56,6 +56,7 @@ struct DependencyPart {
   std::uint64_t damaged = 0;
   bool has_syncs = false;
   bool has_gpu = false;
+  bool has_threads = false;  // one of those that are chosen
 };
 
 /// One part, or with `instance` one for each range of the trace that may be the chosen one of its
