@@ -348,6 +348,9 @@ bool load_traces(const AnalysisOptions& options, Analysis& analysis) {
     for (const std::string& one : report::profile_join_notes(analysis.profiles, analysis.traces)) {
       inputs.notes.push_back(one);
     }
+    if (const std::uint64_t damaged = report::damaged_events(analysis.profiles); damaged > 0) {
+      analysis.notes.push_back(report::damaged_events_text(damaged));
+    }
   }
   print_problems(analysis.problems, inputs.notes);
   if (!options.kineto.empty() && options.needs_joins && analysis.profiles.empty() &&

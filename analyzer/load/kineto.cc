@@ -2,6 +2,7 @@
 #include "analyzer/load/kineto.h"
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <cmath>
 #include <filesystem>
@@ -69,6 +70,50 @@ std::vector<std::int64_t> ranks_of(const simdjson::dom::element& value) {
     }
   }
   return ranks;
+}
+
+// A number, or a text that is one: tools that rewrite profiles may make it either.
+std::optional<std::int64_t> base_time_ns(const simdjson::dom::element& value) {
+  constexpr double kMost_ns = 4.6e18;  // as far as sums of it and an event's time stay numbers
+  std::string_view text;
+  if (value.get_string().get(text) == simdjson::SUCCESS) {
+    simdjson::dom::parser parser;
+    simdjson::dom::element number;
+    return parser.parse(simdjson::padded_string(text)).get(number) == simdjson::SUCCESS &&
+                   !number.is_string()
+               ? base_time_ns(number)
+               : std::nullopt;
+  }
+  double about_ns = 0;
+  if (value.get_double().get(about_ns) != simdjson::SUCCESS ||
+      !(about_ns >= 0 && about_ns < kMost_ns)) {
+    return std::nullopt;
+  }
+  std::int64_t base_ns = 0;
+  return value.get_int64().get(base_ns) == simdjson::SUCCESS ? base_ns : std::llround(about_ns);
+}
+
+// JSON has no such numbers, but Python writes them. In their place is null then.
+std::string without_nan(std::string_view text) {
+  constexpr std::array<std::string_view, 3> kWords = {"NaN", "Infinity", "-Infinity"};
+  std::string result;
+  bool is_in_text = false;
+  while (!text.empty()) {
+    const auto word = std::find_if(kWords.begin(), kWords.end(), [&](std::string_view one) {
+      return !is_in_text && text.starts_with(one);
+    });
+    std::size_t taken = 1;
+    if (word != kWords.end()) {
+      taken = word->size();
+      result += "null";
+    } else {
+      taken = is_in_text && text.size() > 1 && text.front() == '\\' ? 2 : 1;
+      is_in_text = is_in_text != (text.front() == '"');
+      result += text.substr(0, taken);
+    }
+    text.remove_prefix(taken);
+  }
+  return result;
 }
 
 std::optional<NcclKernel> nccl_kernel(std::size_t place, const object& event) {
@@ -139,6 +184,7 @@ std::optional<std::string> KinetoFile::read(const std::string& path, const Take&
   }
   base_ns_ = 0;
   damaged_ = 0;
+  trouble_.reset();
   rank_.reset();
   pids_.clear();
   groups_.clear();
@@ -152,9 +198,9 @@ std::optional<std::string> KinetoFile::read(const std::string& path, const Take&
     if (!wants(item.text)) {
       continue;
     }
+    simdjson::dom::element element;
     object event;
-    if (parser_.parse(item.text.data(), item.text.size(), false).get_object().get(event) !=
-        simdjson::SUCCESS) {
+    if (!parse(item.text, element) || element.get_object().get(event) != simdjson::SUCCESS) {
       ++damaged_;
       continue;
     }
@@ -169,25 +215,31 @@ std::optional<std::string> KinetoFile::read(const std::string& path, const Take&
   if (items.error()) {
     return *items.error();
   }
-  return items.has_events() ? std::nullopt
+  return items.has_events() ? trouble_
                             : std::optional<std::string>(
                                   "has no \"traceEvents\": not a trace of PyTorch's profiler");
 }
 
+bool KinetoFile::parse(std::string_view text, simdjson::dom::element& value) {
+  if (parser_.parse(text.data(), text.size(), false).get(value) == simdjson::SUCCESS) {
+    return true;
+  }
+  return (text.find("NaN") != text.npos || text.find("Infinity") != text.npos) &&
+         parser_.parse(without_nan(text)).get(value) == simdjson::SUCCESS;
+}
+
 void KinetoFile::take_member(std::string_view key, std::string_view text) {
+  simdjson::dom::element value;
+  object info;
   if (key == "baseTimeNanoseconds") {
-    simdjson::dom::element value;
-    if (parser_.parse(text.data(), text.size(), false).get(value) == simdjson::SUCCESS &&
-        (value.get_int64().get(base_ns_) != simdjson::SUCCESS || base_ns_ < 0 ||
-         base_ns_ > std::int64_t{1} << 62)) {
-      base_ns_ = 0;
+    const auto base_ns = parse(text, value) ? base_time_ns(value) : std::nullopt;
+    base_ns_ = base_ns.value_or(0);
+    if (!base_ns) {
+      trouble_ = "has a baseTimeNanoseconds that is no time";
     }
-  } else if (key == "distributedInfo") {
-    object info;
-    if (parser_.parse(text.data(), text.size(), false).get_object().get(info) ==
-        simdjson::SUCCESS) {
-      take_distributed(info);
-    }
+  } else if (key == "distributedInfo" && parse(text, value) &&
+             value.get_object().get(info) == simdjson::SUCCESS) {
+    take_distributed(info);
   }
 }
 

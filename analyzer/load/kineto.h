@@ -69,12 +69,15 @@ class KinetoFile {
   static std::optional<std::int64_t> duration_ns(const simdjson::dom::object& event);
 
  private:
+  // The value holds until the next one is parsed. The text has simdjson's padding behind it.
+  bool parse(std::string_view text, simdjson::dom::element& value);
   void take_member(std::string_view key, std::string_view text);
   void take_distributed(const simdjson::dom::object& info);
 
   simdjson::dom::parser parser_;
   std::int64_t base_ns_ = 0;
   std::uint64_t damaged_ = 0;
+  std::optional<std::string> trouble_;  // for which the whole file cannot be used
   std::optional<std::int64_t> rank_;
   std::set<std::int64_t> pids_;
   std::vector<model::KinetoGroup> groups_;

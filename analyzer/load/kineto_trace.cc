@@ -59,6 +59,12 @@ std::optional<model::SyncKind> sync_kind_of(std::string_view name) {
   return std::nullopt;
 }
 
+// Categories whose events say in their arguments what they are of.
+bool is_of_gpu(std::string_view category) {
+  return category == "kernel" || category == "gpu_memcpy" || category == "gpu_memset" ||
+         category == "cuda_sync";
+}
+
 // Looks at the begin of an event's text, for a member as PyTorch writes it. A quote within a text
 // is written with a backslash, so this is no part of one.
 std::string_view member_of(std::string_view text, std::string_view key) {
@@ -91,8 +97,10 @@ class Columns {
       add_call(event, nullptr, trace_.python);
     } else if (category == "cuda_runtime" || category == "cuda_driver") {
       add_call(event, has_arguments ? &arguments : nullptr, trace_.runtime);
+    } else if (category.empty()) {
+      ++trace_.damaged;  // it might be any of these, or of those below
     } else if (!has_arguments) {
-      return;
+      trace_.damaged += is_of_gpu(category) ? 1 : 0;
     } else if (category == "kernel") {
       add_activity(event, arguments, model::GpuWork::kKernel);
     } else if (category == "gpu_memcpy") {

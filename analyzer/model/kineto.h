@@ -93,7 +93,9 @@ struct KinetoTrace {
   std::vector<CudaSync> syncs;
   std::vector<KinetoComm> comms;
   std::uint64_t events = 0;
-  std::uint64_t damaged = 0;  // events that are not to be read, or have no phase, time or duration
+  /// Events that are not to be read, or do not have what their kind must have: a phase, a category,
+  /// a thread or stream, a time, a duration.
+  std::uint64_t damaged = 0;
 };
 
 }  // namespace ringside::model

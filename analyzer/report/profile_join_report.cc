@@ -82,8 +82,17 @@ std::string clock_text(const match::KinetoFileJoin& join) {
 
 }  // namespace
 
+std::uint64_t damaged_events(const std::vector<match::KinetoFileJoin>& joins) {
+  std::uint64_t damaged = 0;
+  for (const match::KinetoFileJoin& join : joins) {
+    damaged += join.damaged;
+  }
+  return damaged;
+}
+
 std::string damaged_events_text(std::uint64_t events) {
-  return "Damaged, or without a phase (ph), a time or a duration, and left out: " +
+  return "Damaged, or without a phase (ph), a category (cat), a thread or stream, a time or a "
+         "duration, and left out: " +
          counted(events, "event") + '.';
 }
 
@@ -95,10 +104,8 @@ std::vector<std::string> profile_join_notes(const std::vector<match::KinetoFileJ
   std::array<std::uint64_t, match::kPairProofs> pairs{};
   std::uint64_t compared = 0;
   std::uint64_t within = 0;
-  std::uint64_t damaged = 0;
   std::vector<std::string> notes;
   for (const match::KinetoFileJoin& join : joins) {
-    damaged += join.damaged;
     for (const KinetoGroupJoin& group : join.groups) {
       calls += group.calls;
       unknown += group.unknown;
@@ -133,7 +140,7 @@ std::vector<std::string> profile_join_notes(const std::vector<match::KinetoFileJ
   if (std::string kernels = kernels_text(joins); !kernels.empty()) {
     notes.insert(notes.begin() + 1, std::move(kernels));
   }
-  if (damaged > 0) {
+  if (const std::uint64_t damaged = damaged_events(joins); damaged > 0) {
     notes.push_back(damaged_events_text(damaged));
   }
   return notes;

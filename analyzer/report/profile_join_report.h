@@ -4,6 +4,7 @@
 #ifndef RINGSIDE_ANALYZER_REPORT_PROFILE_JOIN_REPORT_H
 #define RINGSIDE_ANALYZER_REPORT_PROFILE_JOIN_REPORT_H
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -25,7 +26,8 @@ Table kernel_join_table(const std::vector<match::KinetoFileJoin>& joins,
 Table profile_join_table(const std::vector<match::KinetoFileJoin>& joins,
                          const model::Traces& traces);
 
-/// The note on events of a profile that could not be used.
+/// Events of profiles that could not be used, and the note on them.
+std::uint64_t damaged_events(const std::vector<match::KinetoFileJoin>& joins);
 std::string damaged_events_text(std::uint64_t events);
 
 }  // namespace ringside::report

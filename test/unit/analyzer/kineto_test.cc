@@ -210,3 +210,47 @@ TEST_CASE("a trace as columns, with Python's functions or without") {
     }
   }
 }
+
+TEST_CASE("the base of times is a number, in whatever form") {
+  const auto base_of = [](const std::string& value) -> std::optional<std::int64_t> {
+    const Document document("{\"baseTimeNanoseconds\": " + value + ", \"traceEvents\": []}");
+    KinetoFile file;
+    const auto error = file.read(document.path(), [](std::size_t, const auto&) {});
+    return error ? std::nullopt : std::optional(file.base_ns());
+  };
+  for (const std::string value : {"1790857026000000000", "1790857026000000000.0", "1.790857026e18",
+                                  "\"1790857026000000000\"", "\"1.790857026e18\""}) {
+    CHECK(base_of(value) == 1'790'857'026'000'000'000);
+  }
+  CHECK(base_of("0") == 0);
+  for (const std::string value :
+       {"-1", "1e30", "null", "[1]", "\"\"", "\"x\"", "NaN", "\"\\\"1\\\"\""}) {
+    CHECK_FALSE(base_of(value));
+  }
+}
+
+TEST_CASE("NaN and Infinity, as Python writes them, cost nothing but themselves") {
+  const Document document(R"json({"distributedInfo": {"loss": NaN, "rank": 1}, "traceEvents": [
+    {"ph": "X", "cat": "cpu_op", "name": "\\\"NaN", "pid": 7, "tid": 8, "ts": 1, "dur": 9,
+     "args": {"External id": 5, "a": [Infinity, -Infinity, NaN]}},
+    {"ph": "X", "cat": "cpu_op", "name": "aten::add", "pid": 7, "tid": 8, "ts": NaN, "dur": 9}]})json");
+  ringside::model::KinetoTrace trace;
+  REQUIRE_FALSE(ringside::load::read_kineto_trace(document.path(), trace));
+  CHECK(trace.rank == 1);
+  CHECK(trace.damaged == 1);
+  REQUIRE(trace.operators.size() == 1);
+  CHECK(trace.names.text(trace.operators[0].name) == "\\\"NaN");
+  CHECK(trace.operators[0].external_id == 5);
+}
+
+TEST_CASE("work of a GPU without arguments, and an event without a category, are counted") {
+  const Document document(R"json({"traceEvents": [
+    {"ph": "X", "cat": "kernel", "name": "gemm", "pid": 0, "tid": 7, "ts": 1, "dur": 9},
+    {"ph": "X", "cat": "gpu_memcpy", "name": "Memcpy", "pid": 0, "tid": 7, "ts": 1, "dur": 9, "args": 5},
+    {"ph": "X", "name": "aten::add", "pid": 7, "tid": 8, "ts": 1, "dur": 9, "args": {}},
+    {"ph": "X", "cat": "Trace", "name": "PyTorch Profiler (0)", "pid": "Spans", "tid": "PyTorch Profiler",
+     "ts": 1, "dur": 9}]})json");
+  ringside::model::KinetoTrace trace;
+  REQUIRE_FALSE(ringside::load::read_kineto_trace(document.path(), trace));
+  CHECK(trace.damaged == 3);
+}
