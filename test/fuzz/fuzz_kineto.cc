@@ -77,9 +77,14 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   if (!load::read_kineto_trace(path, trace)) {
     report::DependencyChoice choice;
     choice.has_left_out = true;
-    std::vector<report::DependencyPart> parts;
-    parts.push_back(report::dependency_part(trace, choice));
-    report::render(report::dependencies_document(std::move(parts), choice), "table");
+    for (const std::optional<std::size_t> instance : {std::optional<std::size_t>(), {1}}) {
+      choice.instance = instance;
+      std::vector<std::vector<report::DependencyPart>> parts;
+      parts.push_back(report::dependency_parts(trace, choice));
+      report::render(
+          report::dependencies_document(report::choose_parts(std::move(parts), instance), choice),
+          "table");
+    }
     model::Traces traces;
     traces.files.emplace_back();
     match::join_kineto(trace, 0, traces);
