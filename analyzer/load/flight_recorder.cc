@@ -6,16 +6,14 @@
 #include "analyzer/load/flight_recorder.h"
 
 #include <algorithm>
-#include <array>
-#include <functional>
 #include <limits>
 #include <map>
-#include <span>
 #include <unordered_map>
 #include <utility>
 #include <vector>
 
 #include "analyzer/load/dump_copies.h"
+#include "analyzer/load/dump_entries.h"
 #include "analyzer/load/dump_entry.h"
 #include "analyzer/load/dump_entry_group.h"
 #include "analyzer/load/dump_form.h"
@@ -48,7 +46,7 @@ std::optional<std::int64_t> time_of(const PlainValue& value) {
 class DumpReader {
  public:
   DumpReader(const PlainTree& tree, const PlainValue& root, std::int64_t rank, Dump& dump,
-             std::uint32_t replica_ranks, std::vector<DumpEntry>& entries)
+             std::uint32_t replica_ranks, DumpEntries& entries)
       : tree_(tree),
         root_(root),
         rank_(rank),
@@ -79,9 +77,8 @@ class DumpReader {
         status != PlainValue::Kind::kNone) {
       damaged(Harm::kNone, "pg_status is no dict");
     }
-    last_of_context_.assign(dump_.file.contexts.size() + 1, kNoEntry);
+    entries_.begin(dump_.file.contexts.size(), tree_.list(entries).size());
     numbers_.resize(dump_.file.contexts.size() + 1);
-    entries_.reserve(tree_.list(entries).size());
     const auto first = static_cast<std::int64_t>(dump_.file.account.rotated);
     records_ = RecordNumbers(first);
     order_ =
@@ -98,10 +95,10 @@ class DumpReader {
     }
     dump_.file.lines = place_;
     if (dump_.has_tensors) {
-      dump_.file.tensors.reserve(entries_.size());
+      dump_.file.tensors.reserve(entries_.all().size());
       dump_.file.tensor_bytes.reserve(tensors_.bytes().size());
     }
-    for (const DumpEntry& entry : entries_) {
+    for (const DumpEntry& entry : entries_.all()) {
       if (!entry.call.empty()) {
         dump_.file.operations.push_back(entry.operation);
         if (dump_.has_tensors) {
@@ -330,7 +327,7 @@ class DumpReader {
         order_.note_misplaced(odd.first);
         damaged(Harm::kLoss,
                 "the entry has the record_id " + first + " of one before it; it is left out");
-        doubt_record(static_cast<std::uint64_t>(odd.first));
+        entries_.doubt_record(static_cast<std::uint64_t>(odd.first));
         break;
       case OddRecord::Kind::kBehindHole:
         damaged(Harm::kLoss, (odd.first == odd.last ? "record " + first + " is"
@@ -343,15 +340,6 @@ class DumpReader {
     }
   }
 
-  void doubt_record(std::uint64_t record) {
-    const auto found = std::lower_bound(
-        entries_.begin(), entries_.end(), record,
-        [](const DumpEntry& entry, std::uint64_t id) { return entry.operation.id < id; });
-    if (found != entries_.end() && found->operation.id == record) {
-      found->is_doubtful = true;
-    }
-  }
-
   // The number of the group's collective.
   void take_number(const PlainValue& value, const NamedCall& call, DumpEntry& entry) {
     const std::uint32_t context = entry.operation.context;
@@ -359,8 +347,7 @@ class DumpReader {
     order_.take_collective(context, told);
     const Counts counts = call.has_ranks || is_end_of_group(call.name) ? Counts::kNot : Counts::kOn;
     const bool is_behind_loss =
-        dump_.file.bad_lines > 0 ||
-        (last_of_context_[context] == kNoEntry && dump_.file.account.rotated > 0);
+        dump_.file.bad_lines > 0 || (entry.before == kNoEntry && dump_.file.account.rotated > 0);
     const auto number =
         numbers_[context].take(told, counts, is_behind_loss, [&] { return next_number(context); });
     entry.collective = number.value;
@@ -452,11 +439,10 @@ class DumpReader {
       return;
     }
     harm_ = Harm::kNone;
-    DumpEntry& entry = entries_.emplace_back();
+    DumpEntry& entry = entries_.add(known->context);
     entry.call = known->call.name;
     model::Operation& operation = entry.operation;
     operation.id = static_cast<std::uint64_t>(records_.last());
-    operation.context = known->context;
     operation.state = known->state;
     operation.in_flight = operation.state != model::State::kCompleted;
     operation.window = window_;
@@ -484,7 +470,7 @@ class DumpReader {
       operation.kind = model::Kind::kPointToPoint;
       operation.peer = known->call.peer;
     } else if (is_end_of_group(entry.call) && end_group(entry)) {
-      entries_.pop_back();
+      entries_.drop_last();
       return;
     } else if (entry.collective) {
       operation.seq = static_cast<std::uint64_t>(*entry.collective);
@@ -492,7 +478,6 @@ class DumpReader {
     fill_call(value, entry);
     operation.called_by = stacks_.read(tree_.at(value, keys_.frames));
     entry.is_doubtful = harm_ == Harm::kDoubt || is_misnumbered;
-    entry.before = std::exchange(last_of_context_[operation.context], entries_.size() - 1);
   }
 
   std::int64_t in_order(std::int64_t created_ns) {
@@ -507,47 +492,21 @@ class DumpReader {
     return ordered_ns;
   }
 
-  // ProcessGroupNCCL lists the calls of a group, which stay scheduled for ever. Behind them is an
-  // entry with their numbers and the state of all. Returns false if no call was listed: then that
-  // entry stands for the calls.
+  // Returns false if the entry stands for calls that are not listed.
   bool end_group(const DumpEntry& end) {
-    const std::size_t last = last_of_context_[end.operation.context];
-    std::size_t first = last;  // before which no call is one of the group
-    while (first != kNoEntry && !entries_[first].operation.group &&
-           has_numbers_of(end, entries_[first]) &&
-           entries_[first].operation.state != model::State::kCompleted) {
-      first = entries_[first].before;
+    if (entries_.end_group(end)) {
+      return true;
     }
-    if (first == last) {
-      // If the calls of the group are lost, only its number tells it: no collective has it.
-      const bool may_be_cut_off =
-          last == kNoEntry && (dump_.file.account.rotated > 0 || dump_.file.bad_lines > 0);
-      const bool repeats = last != kNoEntry && entries_[last].collective == end.collective;
-      if (repeats && !entries_[last].operation.group && entries_[last].operation.in_flight) {
-        damaged(Harm::kNone,
-                "the entry ends a group of calls, and has another p2p_seq_id than the one before");
-      }
-      return may_be_cut_off || repeats;
+    // If the calls of the group are lost, only its number tells it: no collective has it.
+    const DumpEntry* const last = entries_.before(end);
+    const bool may_be_cut_off =
+        last == nullptr && (dump_.file.account.rotated > 0 || dump_.file.bad_lines > 0);
+    const bool repeats = last != nullptr && last->collective == end.collective;
+    if (repeats && !last->operation.group && last->operation.in_flight) {
+      damaged(Harm::kNone,
+              "the entry ends a group of calls, and has another p2p_seq_id than the one before");
     }
-    ++ended_groups_;
-    for (std::size_t i = last; i != first; i = entries_[i].before) {
-      model::Operation& operation = entries_[i].operation;
-      operation.state = end.operation.state;
-      operation.in_flight = end.operation.in_flight;
-      operation.group = ended_groups_;
-    }
-    return true;
-  }
-
-  // A call between others of the group, or one that is damaged, may have any.
-  bool has_numbers_of(const DumpEntry& end, const DumpEntry& entry) const {
-    const auto are_equal = [&](const DumpEntry& one) {
-      return one.collective == end.collective && one.point_to_point == end.point_to_point;
-    };
-    return are_equal(entry) || entry.is_doubtful ||
-           (entry.before != kNoEntry && !entries_[entry.before].operation.group &&
-            entries_[entry.before].operation.state != model::State::kCompleted &&
-            are_equal(entries_[entry.before]));
+    return may_be_cut_off || repeats;
   }
 
   void note_moment(std::int64_t time_ns) {
@@ -570,11 +529,9 @@ class DumpReader {
   DumpTensorReader tensors_;
   std::unordered_map<std::string_view, DumpCall> calls_;
   DumpStackReader stacks_;
-  std::vector<DumpEntry>& entries_;
-  std::vector<std::size_t> last_of_context_;  // indices of entries_
-  std::vector<GroupNumbers> numbers_;         // by context
+  DumpEntries& entries_;
+  std::vector<GroupNumbers> numbers_;  // by context
   std::uint64_t window_ = 1;
-  std::uint64_t ended_groups_ = 0;
   RecordNumbers records_;
   Harm harm_ = Harm::kNone;            // of the entry that is read
   std::uint64_t place_ = 0;            // of the entry that is read, from 1
@@ -588,8 +545,7 @@ class DumpReader {
 
 std::string read_dump(const PlainTree& tree, const PlainValue& root, std::int64_t rank, Dump& dump,
                       std::uint32_t replica_ranks) {
-  thread_local std::vector<DumpEntry> entries;  // its memory serves the next dump, too
-  entries.clear();
+  thread_local DumpEntries entries;  // its memory serves the next dump, too
   std::string trouble = DumpReader(tree, root, rank, dump, replica_ranks, entries).read();
   return tree.is_exhausted()
              ? "no Flight Recorder dump: the same lists and texts are in so many places that it "
