@@ -31,23 +31,27 @@ class EntryOrder {
   /// Whether a group that counts its calls one by one leaves out numbers, none of which is damaged.
   bool has_gaps() const { return gaps_ > 0 && gaps_ < steps_ && misplaced_ == 0; }
 
-  /// Takes the numbers of an entry that never get less from one of its group to the next. Returns
-  /// the key of one that does; nullptr if none does.
-  const char* falling(std::uint32_t context, std::optional<std::int64_t> point_to_point,
-                      std::optional<std::int64_t> operation) {
+  /// Takes the numbers of an entry that never get less from one of its group to the next; each call
+  /// has an `operation` of its own, and the end of a group of them has that of its last one.
+  /// Returns the key of one that does not follow; nullptr if both do.
+  const char* key_that_does_not_follow(std::uint32_t context,
+                                       std::optional<std::int64_t> point_to_point,
+                                       std::optional<std::int64_t> operation, bool ends_group) {
     auto& last = last_[context];
     const char* key = nullptr;
     const auto take = [&](std::optional<std::int64_t> told, const char* of,
-                          std::optional<std::int64_t>& before) {
+                          std::optional<std::int64_t>& before, bool may_repeat) {
       if (told && before && *told < *before) {
         key = of;
         note_misplaced(told);
+      } else if (told && told == before && !may_repeat) {
+        key = of;  // a copy: no entry has changed places for it
       }
       before = told ? told : before;
     };
-    take(point_to_point, "p2p_seq_id", last[0]);
+    take(point_to_point, "p2p_seq_id", last[0], true);
     take_step(operation, last[1]);
-    take(operation, "op_id", last[1]);
+    take(operation, "op_id", last[1], ends_group);
     return key;
   }
 

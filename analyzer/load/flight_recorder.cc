@@ -34,6 +34,7 @@ constexpr std::uint32_t kTellsTypes = 2;     // the version that has datatypes, 
 enum class Harm : std::uint8_t {
   kNone,   // they are known all the same
   kDoubt,  // a call was made, and nobody knows whether the ranks agree in it
+  kOther,  // the same, and another call may have been made here, which is not recorded
   kLoss,   // they are not recorded, and may have been any
 };
 
@@ -93,6 +94,8 @@ class DumpReader {
     for (std::string& lost : groups_.lost_ends(tree_.list(entries))) {
       damaged(Harm::kLoss, std::move(lost));
     }
+    // Only now: a number behind one that is damaged is no less certain for it.
+    dump_.file.bad_lines += others_;
     dump_.file.lines = place_;
     if (dump_.has_tensors) {
       dump_.file.tensors.reserve(entries_.all().size());
@@ -296,6 +299,9 @@ class DumpReader {
   [[gnu::noinline, gnu::cold]] void damaged(Harm harm, std::string why) {
     if (harm == Harm::kDoubt) {
       why += "; whether the ranks agree in its call is not known";
+    } else if (harm == Harm::kOther) {
+      why += "; another call may have been here";
+      ++others_;
     }
     dump_.problems.add_line({}, place_, why);
     dump_.file.bad_lines += harm == Harm::kLoss ? 1 : 0;
@@ -355,7 +361,7 @@ class DumpReader {
       order_.note_misplaced(told);
     }
     if (number.is_damaged) {
-      damaged(Harm::kDoubt, told && *told >= 0 ? "the collective_seq_id " + std::to_string(*told) +
+      damaged(Harm::kOther, told && *told >= 0 ? "the collective_seq_id " + std::to_string(*told) +
                                                      " of the entry does not follow those of its "
                                                      "group"
                                                : "the entry has no collective_seq_id that can be "
@@ -456,10 +462,12 @@ class DumpReader {
     }
     entry.point_to_point = integer_of(tree_.at(value, keys_.p2p_seq_id));
     check(entry.point_to_point.value_or(-1) >= 0, "p2p_seq_id");
-    if (const char* const key = order_.falling(known->context, entry.point_to_point,
-                                               integer_of(tree_.at(value, keys_.op_id)))) {
-      damaged(Harm::kNone, "the " + std::string(key) +
-                               " of the entry is less than that of the one before in its group");
+    if (const char* const key = order_.key_that_does_not_follow(
+            known->context, entry.point_to_point, integer_of(tree_.at(value, keys_.op_id)),
+            is_torchcomms_ || is_end_of_group(entry.call))) {
+      damaged(Harm::kOther,
+              "the " + std::string(key) +
+                  " of the entry does not follow that of the one before in its group");
     }
     if (is_torchcomms_) {
       take_torchcomms(value, entry);
@@ -477,7 +485,7 @@ class DumpReader {
     }
     fill_call(value, entry);
     operation.called_by = stacks_.read(tree_.at(value, keys_.frames));
-    entry.is_doubtful = harm_ == Harm::kDoubt || is_misnumbered;
+    entry.is_doubtful = harm_ == Harm::kDoubt || harm_ == Harm::kOther || is_misnumbered;
   }
 
   std::int64_t in_order(std::int64_t created_ns) {
@@ -535,6 +543,7 @@ class DumpReader {
   RecordNumbers records_;
   Harm harm_ = Harm::kNone;            // of the entry that is read
   std::uint64_t place_ = 0;            // of the entry that is read, from 1
+  std::uint64_t others_ = 0;           // entries that may be another call
   std::uint64_t own_calls_ = 0;        // sends and receives that name this rank as theirs
   std::uint64_t calls_of_others_ = 0;  // or another one
   EntryOrder order_;

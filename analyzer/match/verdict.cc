@@ -79,14 +79,6 @@ Difference difference(const model::Terms& a, const model::Terms& b, bool same_in
   return a.root && b.root && *a.root != *b.root ? Difference::kRoot : Difference::kNone;
 }
 
-// A value that the first rank does not tell is compared from the next one on that does.
-void take_missing(const model::Terms& from, model::Terms& to) {
-  to.datatype = to.datatype == model::kNoName ? from.datatype : to.datatype;
-  to.count = to.count ? to.count : from.count;
-  to.bytes = to.bytes ? to.bytes : from.bytes;
-  to.root = to.root ? to.root : from.root;
-}
-
 Verdict verdict_of(Difference difference) {
   switch (difference) {
     case Difference::kNone:
@@ -187,16 +179,14 @@ std::vector<Comparison> compare_ranks(const model::Traces& traces, const Matches
     surplus = surplus && terms.surplus ? std::optional(add_saturating(*surplus, *terms.surplus))
                                        : std::nullopt;
     compared[i].has_in_flight = compared[i].has_in_flight || terms.in_flight;
-    compared[i].is_doubtful =
-        compared[i].is_doubtful || is_damaged(traces.files[here.file], here.operation);
-    if (part == 0) {
+    if (is_damaged(traces.files[here.file], here.operation)) {
+      compared[i].is_doubtful = true;
+    } else if (!compared[i].has_sound) {
+      compared[i].has_sound = true;
       first[i] = terms;
       abi[i] = own_abi;
     } else if (compared[i].difference == Difference::kNone && matched.way != Way::kGroup) {
       compared[i].difference = difference(first[i], terms, abi[i] == own_abi, matched.way);
-      if (compared[i].is_doubtful && abi[i] == own_abi) {
-        take_missing(terms, first[i]);
-      }
     }
   });
   return compared;
@@ -229,18 +219,19 @@ Judgement judge(const model::Traces& traces, const Matches& matches,
                                : Judgement{};
   }
   const bool is_whole = operation.part_count == ranks_expected(matches, operation);
-  const Difference difference =
-      compared.difference == Difference::kNone && is_whole && compared.surplus.value_or(0) != 0
-          ? Difference::kTotals
-          : compared.difference;
+  const Difference difference = compared.difference == Difference::kNone && is_whole &&
+                                        !compared.is_doubtful && compared.surplus.value_or(0) != 0
+                                    ? Difference::kTotals
+                                    : compared.difference;
   if (difference != Difference::kNone) {
     const bool is_doubtful = operation.way != Way::kSequence && operation.way != Way::kAligned &&
                              records_may_be_lost(matches, operation);
     return {is_doubtful ? Verdict::kUndecided : verdict_of(difference), difference, 0};
   }
   const auto absent = absent_members(matches, operation);
-  // An operation that is not certainly aligned is never reported as missing.
-  if (!operation.is_aligned) {
+  // An operation that is not certainly aligned is never reported as missing, nor is one of which
+  // all records are damaged: the ranks that have them may have made another call.
+  if (!operation.is_aligned && compared.has_sound) {
     if (auto members = left_out_by_number(traces, matches, operation, cut_off); !members.empty()) {
       Judgement missing{Verdict::kMissing, Difference::kNone, 0};
       missing.left_out_by = std::move(members);

@@ -94,9 +94,10 @@ bool is_cut_off_in_flight(const model::TraceFile& file, const model::Operation& 
 
 /// The ranks' records of one operation, side by side.
 struct Comparison {
-  Difference difference = Difference::kNone;  // the first rank's from another's; none of a group
+  Difference difference = Difference::kNone;  // between records that are sound; none of a group
   bool has_in_flight = false;
   bool is_doubtful = false;                 // a rank's record of it is damaged
+  bool has_sound = false;                   // a rank's is not
   std::optional<std::int64_t> surplus = 0;  // of all ranks together; nothing if one does not tell
 };
 

@@ -62,7 +62,7 @@ def misplace(entries, rng):
     one, another = entries[place], entries[other]
     entries[place] = copy.deepcopy(another)
     is_exchange = rng.random() < 0.5
-    keeps = rng.choice([[], ["record_id"], ["record_id", "time_created_ns"]][:3 if is_exchange else 2])
+    keeps = rng.choice([[], ["record_id"], ["record_id", "time_created_ns"]])
     entries[place].update({key: one[key] for key in keeps})
     if is_exchange:
         entries[other] = {**one, **{key: another[key] for key in keeps}}

@@ -73,6 +73,25 @@ TEST_CASE("a verdict is not stronger than the data") {
   CHECK(last_verdict(builder) == Verdict::kNotRecorded);
 }
 
+TEST_CASE("a damaged record is no side of a mismatch, and tells of no rank that left it out") {
+  TraceBuilder builder = one_is_absent();
+  builder.operations(0)[1].id = 7;
+  builder.traces().files[0].doubtful = {7};
+  CHECK(last_verdict(builder) == Verdict::kUndecided);
+
+  TraceBuilder of_three;
+  for (std::uint32_t rank = 0; rank < 3; ++rank) {
+    of_three.add_file(rank);
+    model::Operation& operation = of_three.add("AllReduce", 0);
+    operation.id = 7;
+    operation.bytes = rank == 0 ? 10 : 20;
+  }
+  of_three.traces().files[0].doubtful = {7};
+  CHECK(last_verdict(of_three) == Verdict::kUndecided);
+  of_three.operations(1)[0].bytes = 10;  // two sound records disagree
+  CHECK(last_verdict(of_three) == Verdict::kSizeMismatch);
+}
+
 TEST_CASE("a window that outlasts the communicator loses nothing") {
   TraceBuilder builder = one_is_absent();
   builder.traces().files[1].windows[1].end_ns = 500;
