@@ -117,6 +117,23 @@ std::string before_rank(const std::string& path) {
   return name;
 }
 
+std::string why_no_dump(const std::string& path) {
+  std::error_code error;
+  const fs::file_status status = fs::status(path, error);
+  if (!fs::exists(status)) {
+    return fs::is_symlink(fs::symlink_status(path, error)) ? "it is a symbolic link to nothing"
+                                                           : "it is there no more";
+  }
+  if (!fs::is_regular_file(status)) {
+    return fs::is_fifo(status) ? "it is a pipe, which is not read" : "it is no regular file";
+  }
+  const auto size = fs::file_size(path, error);
+  return error       ? error.message()
+         : size == 0 ? "it is empty"
+         : size == 1 ? "it has 1 byte"
+                     : "it begins otherwise";
+}
+
 // Files that are named as dumps and are none were cut off, or never written: the rank is lost, not
 // absent. Takes them from `paths`.
 void tell_broken_dumps(const std::vector<std::string>& dumps, std::vector<std::string>& paths,
@@ -130,15 +147,9 @@ void tell_broken_dumps(const std::vector<std::string>& dumps, std::vector<std::s
     if (!rank_of_dump(path, {}) || !names.contains(before_rank(path))) {
       return false;
     }
-    std::error_code error;
-    const auto size = fs::file_size(path, error);
     problems.add_file(path,
-                      "no dump of PyTorch's Flight Recorder, although it is named as the "
-                      "others: " +
-                          (error       ? error.message()
-                           : size == 0 ? "it is empty"
-                           : size == 1 ? "it has 1 byte"
-                                       : "it begins otherwise"));
+                      "no dump of PyTorch's Flight Recorder, although it is named as the others: " +
+                          why_no_dump(path));
     return true;
   });
 }
@@ -166,6 +177,14 @@ void note_others(const fs::path& directory, std::vector<std::string> others, Inp
                               : std::string()));
 }
 
+// A pipe may be a trace that another program decompresses, as /dev/fd/63.
+bool is_pipe_named_as_dump(const fs::path& path, const fs::file_status& status,
+                           const DumpChoice& dumps) {
+  return fs::is_fifo(status) && (dumps.takes_dumps || dumps.joins_traces) &&
+         !path.has_extension() && rank_of_dump(path.string(), dumps.prefix) &&
+         !before_rank(path.string()).ends_with('/');
+}
+
 // `lone_dumps`: those of a directory without traces, by its path, for a command that needs some.
 void add_directory(const fs::path& directory, const DumpChoice& dump_choice, Inputs& inputs,
                    std::map<std::string, std::vector<std::string>>& lone_dumps,
@@ -176,6 +195,7 @@ void add_directory(const fs::path& directory, const DumpChoice& dump_choice, Inp
   std::vector<std::string> dumps;
   std::vector<std::string> durations;
   std::vector<std::string> unread;  // regular files
+  std::vector<std::string> others_than_files;
   fs::directory_iterator entry(directory, error);
   for (; !error && entry != fs::directory_iterator(); entry.increment(error)) {
     const fs::path& path = entry->path();
@@ -193,7 +213,10 @@ void add_directory(const fs::path& directory, const DumpChoice& dump_choice, Inp
       inputs.notes.push_back(path.string() + ": its name does not end with a rank, left out");
       continue;
     }
-    if (!is_file) {
+    if (!is_file) {  // a pipe is not opened: it could wait for ever
+      if (!entry->is_directory(ignored)) {
+        others_than_files.push_back(path.string());
+      }
       continue;
     }
     if (!dump_choice.takes_others) {
@@ -218,6 +241,7 @@ void add_directory(const fs::path& directory, const DumpChoice& dump_choice, Inp
   }
   if (dump_choice.takes_dumps) {
     tell_broken_dumps(dumps, unread, problems);
+    tell_broken_dumps(dumps, others_than_files, problems);
   }
   std::vector<std::string> others;
   for (const std::string& path : unread) {
@@ -278,6 +302,8 @@ Inputs find_own_inputs(const std::vector<std::string>& arguments, model::Problem
       add_directory(argument, dumps, inputs, lone_dumps, problems);
     } else if (fs::is_block_file(status) || fs::is_character_file(status)) {
       problems.add_file(argument, "is a device; name a trace, or a directory of traces");
+    } else if (is_pipe_named_as_dump(argument, status, dumps)) {
+      problems.add_file(argument, "no dump of PyTorch's Flight Recorder: " + why_no_dump(argument));
     } else if (fs::exists(status)) {
       inputs.paths.push_back(argument);
     } else {

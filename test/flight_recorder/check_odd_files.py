@@ -1,0 +1,45 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Beside genuine dumps lie a pipe into which nobody writes and a symbolic link to nothing, both named as dumps:
+ringside names them, ends with status 4, and does not wait for the pipe, also where it is named by itself."""
+
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
+
+DATA = pathlib.Path(__file__).resolve().parent.parent / "data" / "flight_recorder" / "legacy-4-ddp"
+BUT = "no dump of PyTorch's Flight Recorder, although it is named as the others: it is a "
+PARTLY_READ = 4  # ringside's status where some of its input could not be read
+
+
+def main():
+    ringside = pathlib.Path(sys.argv[1]).resolve()
+    directory = pathlib.Path(tempfile.mkdtemp(prefix="ringside-odd-"))
+    for rank in range(2):
+        shutil.copy(DATA / f"fr_asked_{rank}", directory)
+    pipe = directory / "fr_asked_2"
+    os.mkfifo(pipe)
+    (directory / "fr_asked_3").symlink_to("not_there")
+    failures = []
+
+    def check(words, wanted):
+        run = subprocess.run([ringside, *words], capture_output=True, text=True, check=False, timeout=60)
+        if run.returncode != PARTLY_READ or any(text not in run.stderr for text in wanted):
+            failures.append(f"{words}: {run.returncode}, {run.stdout}{run.stderr}")
+
+    for command in ("match", "hang", "fr"):
+        options = ["--allow-incomplete-ranks"] if command == "fr" else []
+        check([command, directory, *options], [f"{pipe}: {BUT}pipe, which is not read",
+                                               f"{directory}/fr_asked_3: {BUT}symbolic link to nothing"])
+    check(["match", directory / "fr_asked_0", pipe],
+          [f"{pipe}: no dump of PyTorch's Flight Recorder: it is a pipe, which is not read"])
+    shutil.rmtree(directory)
+    print("\n".join(failures) or "a pipe and a link to nothing are named, and not waited for")
+    return 1 if failures else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
