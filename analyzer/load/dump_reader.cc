@@ -37,15 +37,15 @@ class JsonTree {
     if (element.get(array) == simdjson::SUCCESS) {
       const std::size_t from = items_.size();
       for (const simdjson::dom::element item : array) {
-        items_.push_back(value_of(item));
+        add(value_of(item));
       }
       return container_of(Kind::kList, from);
     }
     if (element.get(object) == simdjson::SUCCESS) {
       const std::size_t from = items_.size();
       for (const simdjson::dom::key_value_pair field : object) {
-        items_.push_back(PlainValue::of_text(field.key));
-        items_.push_back(value_of(field.value));
+        add(PlainValue::of_text(field.key));
+        add(value_of(field.value));
       }
       return container_of(Kind::kDict, from);
     }
@@ -62,6 +62,13 @@ class JsonTree {
   }
 
  private:
+  // One more than the tree takes is enough for it to be full.
+  void add(const PlainValue& value) {
+    if (items_.size() <= PlainTree::kMostItems) {
+      items_.push_back(value);
+    }
+  }
+
   PlainValue container_of(Kind kind, std::size_t from) {
     const PlainValue made = tree_.add_container(kind);
     tree_.append(made, std::span(items_).subspan(from));

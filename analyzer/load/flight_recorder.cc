@@ -556,7 +556,10 @@ std::string read_dump(const PlainTree& tree, const PlainValue& root, std::int64_
                       std::uint32_t replica_ranks) {
   thread_local DumpEntries entries;  // its memory serves the next dump, too
   std::string trouble = DumpReader(tree, root, rank, dump, replica_ranks, entries).read();
-  return tree.is_exhausted()
+  return tree.is_full()
+             ? "no Flight Recorder dump: it would take too much memory, since it has more values "
+               "than any dump"
+         : tree.is_exhausted()
              ? "no Flight Recorder dump: the same lists and texts are in so many places that it "
                "would take too long to read"
              : trouble;

@@ -2,7 +2,6 @@
 #include "analyzer/load/pickle.h"
 
 #include <algorithm>
-#include <array>
 #include <bit>
 #include <cstdint>
 #include <cstring>
@@ -12,6 +11,7 @@
 #include <vector>
 
 #include "analyzer/load/byte_words.h"
+#include "analyzer/load/dict_shapes.h"
 #include "analyzer/load/pickle_opcodes.h"
 #include "analyzer/load/value_stack.h"
 
@@ -46,12 +46,16 @@ class PickleReader {
     stack_.clear();
     marks_.clear();
     memo_.clear();
-    forget_shapes();
+    shapes_.forget();
     is_done_ = false;
     error_.clear();
     while (!is_done_) {
       do_frequent();
       opcode_ = next_;
+      if (stack_.size() >= kMostValues || tree_->is_full()) {
+        fail_for_memory();
+        break;
+      }
       const auto opcode = take_number<unsigned char>();
       PlainValue value;
       if (is_value(opcode, value)) {
@@ -72,19 +76,9 @@ class PickleReader {
   // An opcode with its number is no longer, nor is the rest of a short text beside it.
   static constexpr std::ptrdiff_t kLongest = 16;
 
-  // The keys of the last dict of some size.
-  struct Keys {
-    Shape shape = 0;
-    std::vector<PlainValue> keys;
-  };
-
-  // Their keys are of another file.
-  void forget_shapes() {
-    for (Keys& keys : shapes_) {
-      keys.keys.clear();
-    }
-    shape_count_ = 0;
-  }
+  // Of the stack and of its marks, which are 96 MiB together. A dump needs no more than the entries
+  // that are in it.
+  static constexpr std::size_t kMostValues = std::size_t{1} << 22;
 
   template <typename Number>
   static Number number_at(const char* at) {
@@ -197,6 +191,9 @@ class PickleReader {
           break;
         }
         case Opcode::kMark:
+          if (marks_.size() == kMostValues) {
+            goto done;
+          }
           marks_.push_back(static_cast<std::size_t>(top - bottom));
           mark = top;
           ++at;
@@ -230,7 +227,7 @@ class PickleReader {
             goto done;
           }
           const std::span<const PlainValue> pairs(mark, top);
-          const Shape shape = known_shape_of(pairs);
+          const Shape shape = shapes_.known(pairs);
           if (shape == 0) {
             goto done;
           }
@@ -248,7 +245,7 @@ class PickleReader {
     stack_.set_size(static_cast<std::size_t>(top - bottom));
     memo_.set_size(memo_size);
     next_ = at;
-    if (top == limit) {
+    if (top == limit && stack_.size() < kMostValues) {
       stack_.reserve_one();
     }
   }
@@ -258,6 +255,10 @@ class PickleReader {
     if (error_.empty()) {
       error_ = why + " (at byte " + std::to_string(opcode_ - begin_) + ')';
     }
+  }
+
+  [[gnu::noinline, gnu::cold]] void fail_for_memory() {
+    fail("the pickle would take too much memory: it has more values than any dump");
   }
 
   [[gnu::always_inline]] std::string_view take(std::uint64_t size) {
@@ -381,57 +382,10 @@ class PickleReader {
     return value.kind != Kind::kDict && (value.kind != Kind::kList || value.text_size == 1);
   }
 
-  // The shape of a dict with these keys and values, in turn: that of the last one with as many, if
-  // it has the same keys. Else, and if that one has none, 0.
-  Shape known_shape_of(std::span<const PlainValue> pairs) const {
-    const std::size_t count = pairs.size() / 2;
-    if (count >= shapes_.size() || pairs.size() % 2 != 0 || shapes_[count].keys.size() != count) {
-      return 0;
-    }
-    const Keys& last = shapes_[count];
-    for (std::size_t i = 0; i < count; ++i) {
-      if (pairs[2 * i] != last.keys[i]) {
-        return 0;
-      }
-    }
-    return last.shape;
-  }
-
-  // The same, and notes the keys. 0 if a key is there twice, or is no text, or if there are so many
-  // that it does not pay.
-  Shape shape_of(std::span<const PlainValue> pairs) {
-    if (const Shape known = known_shape_of(pairs); known != 0) {
-      return known;
-    }
-    if (pairs.size() / 2 >= shapes_.size()) {
-      return 0;
-    }
-    Keys& last = shapes_[pairs.size() / 2];
-    last.keys.clear();
-    for (std::size_t i = 0; i < pairs.size(); i += 2) {
-      last.keys.push_back(pairs[i]);
-    }
-    last.shape = are_different_texts(last.keys) ? ++shape_count_ : 0;
-    return last.shape;
-  }
-
-  bool are_different_texts(const std::vector<PlainValue>& keys) {
-    if (std::any_of(keys.begin(), keys.end(),
-                    [](const PlainValue& key) { return key.kind != Kind::kText; })) {
-      return false;
-    }
-    texts_.clear();
-    for (const PlainValue& key : keys) {
-      texts_.push_back(key.text());
-    }
-    std::sort(texts_.begin(), texts_.end());
-    return std::adjacent_find(texts_.begin(), texts_.end()) == texts_.end();
-  }
-
   void add_to_dict(std::size_t from) {
     const PlainValue dict = stack_[from - 1];
     const bool is_whole = tree_->is_empty(dict) && stack_.size() > from;
-    const Shape shape = is_whole ? shape_of(stack_.from(from)) : 0;
+    const Shape shape = is_whole ? shapes_.of(stack_.from(from)) : 0;
     for (std::size_t i = shape == 0 ? from : stack_.size(); i < stack_.size(); i += 2) {
       if (!may_be_key(stack_[i])) {
         fail(std::string(static_cast<Opcode>(*opcode_) == Opcode::kSetItem ? "SETITEM"
@@ -491,13 +445,15 @@ class PickleReader {
     add_to(kind, stack_.size() - count);
   }
 
-  // Numbers of the memo are no greater than the bytes that were read, so that it cannot take much
-  // more memory than they do.
+  // Numbers of the memo are no greater than the bytes that were read.
   void remember(std::uint64_t number) {
     if (stack_.empty() || number > static_cast<std::uint64_t>(next_ - begin_)) {
       fail(stack_.empty() ? "nothing is there to be remembered"
                           : "number " + std::to_string(number) + " of the memo is out of order");
       return;
+    }
+    if (number >= PlainTree::kMostItems) {
+      return fail_for_memory();
     }
     if (memo_.size() == number) {
       memo_.push_back(stack_.back());
@@ -528,7 +484,7 @@ class PickleReader {
   void do_other(unsigned char opcode) {
     switch (static_cast<Opcode>(opcode)) {
       case Opcode::kMark:
-        return marks_.push_back(stack_.size());
+        return marks_.size() < kMostValues ? marks_.push_back(stack_.size()) : fail_for_memory();
       case Opcode::kBinPut:
         return remember(take_number<std::uint8_t>());
       case Opcode::kLongBinPut:
@@ -574,9 +530,7 @@ class PickleReader {
   ValueStack stack_;
   std::vector<std::size_t> marks_;  // sizes of the stack
   ValueStack memo_;
-  std::array<Keys, 64> shapes_;  // by the number of keys
-  Shape shape_count_ = 0;
-  std::vector<std::string_view> texts_;
+  DictShapes shapes_;
   bool is_done_ = false;
   std::string error_;
 };

@@ -8,7 +8,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <limits>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -36,7 +35,8 @@ class PlainKey {
 
 /// A pickle can have the same value in many places, so that few bytes hold a tree that would take
 /// hours to walk. The functions that read it therefore count their work, and give nothing more once
-/// it is far more than a genuine dump of that size takes: is_exhausted().
+/// it is far more than a genuine dump of that size takes: is_exhausted(). A file of one byte a
+/// value would take 16 times its size, so a tree takes no more than kMostItems: is_full().
 class PlainTree {
  public:
   using Kind = PlainValue::Kind;
@@ -50,6 +50,7 @@ class PlainTree {
     items_.clear();
     containers_.clear();
     work_left_ = kLeastWork + kWorkOfByte * static_cast<std::int64_t>(bytes);
+    is_full_ = false;
   }
 
   [[gnu::always_inline]] PlainValue add_container(Kind kind) {
@@ -113,6 +114,11 @@ class PlainTree {
   }
 
   bool is_exhausted() const { return work_left_ < 0; }
+  /// Whether items were left out because there are too many; then it is exhausted, too.
+  bool is_full() const { return is_full_; }
+
+  /// Of all containers: 256 MiB. A dump of 20,000 entries with stacks has a tenth of it.
+  static constexpr std::size_t kMostItems = std::size_t{1} << 24;
 
  private:
   // Genuine dumps take one or two a byte.
@@ -125,13 +131,13 @@ class PlainTree {
     std::uint32_t room;
     Shape shape;
   };
-  static constexpr std::size_t kMostItems = std::numeric_limits<std::uint32_t>::max();
 
   void append_more(Container& to, std::span<const PlainValue> added) {
     const std::size_t size = to.size + added.size();
     if (size > to.room) {
       if (2 * size > kMostItems - items_.size()) {
         work_left_ = -1;
+        is_full_ = true;
         return;
       }
       to.room = static_cast<std::uint32_t>(2 * size);
@@ -166,6 +172,7 @@ class PlainTree {
   ValueStack items_;
   std::vector<Container> containers_;
   mutable std::int64_t work_left_ = 0;
+  bool is_full_ = false;
 };
 
 }  // namespace ringside::load

@@ -2,10 +2,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Pickles that run something when they are unpickled, in the place of the entries of a dump: Python's own
 module does run each of them (so that the test can fail), ringside runs none, and names the opcode and the
-offset at which it stopped."""
+offset at which it stopped. A pickle of 64 MiB of None is an error, and takes little memory."""
 
 import pathlib
 import pickletools
+import resource
 import shutil
 import subprocess
 import sys
@@ -87,6 +88,18 @@ def first_refused(data):
     raise AssertionError("nothing hostile in it")
 
 
+def check_large(ringside, directory):
+    """What is wrong with the answer to a pickle that asks for far more memory than its size."""
+    path = directory / "large" / "nccl_trace_rank_0"
+    path.parent.mkdir()
+    path.write_bytes(b"\x80\x02](" + b"N" * (64 << 20) + b"e.")
+    result = subprocess.run([ringside, "match", path], capture_output=True, text=True, check=False)
+    most_kib = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
+    if result.returncode == NO_INPUT and "would take too much memory" in result.stderr and most_kib < 512 << 10:
+        return []
+    return [f"64 MiB of None: {result.returncode}, {most_kib} KiB: {result.stderr}"]
+
+
 def main():
     ringside = pathlib.Path(sys.argv[1]).resolve()
     directory = pathlib.Path(tempfile.mkdtemp(prefix="ringside-hostile-"))
@@ -116,6 +129,7 @@ def main():
                                 f"{result.stdout}{result.stderr}")
             if marker.exists():
                 failures.append(f"{name}: {command} has run it")
+    failures += check_large(ringside, directory)
     shutil.rmtree(directory)
     print("\n".join(failures) or f"{len(dumps)} hostile pickles: Python runs each, ringside none")
     return 1 if failures else 0
