@@ -22,6 +22,7 @@
 #include "analyzer/report/hang_report.h"
 #include "analyzer/report/numbers.h"
 #include "analyzer/report/ras_report.h"
+#include "analyzer/report/summary.h"
 
 namespace ringside::cli {
 namespace {
@@ -184,8 +185,11 @@ std::optional<HangAnswer> answer_hang(const AnalysisOptions& options, double min
   const bool is_read = report::count_unread(analysis.traces, analysis.problems) == 0;
   if (hang.operations.empty() && !is_read) {
     document.sentences.emplace_back(
-        "Some lines, files or segments could not be read or are missing: what they hold may be "
-        "stuck.");
+        report::file_word(analysis.traces) == std::string_view("dump")
+            ? "Some dumps, or entries of them, are damaged or missing: a call that is lost there "
+              "may be stuck."
+            : "Some lines, files or segments could not be read or are missing: what they hold may "
+              "be stuck.");
   }
   // Whoever leaves ranks out by choice asks of the others only.
   const std::size_t absent = match::chooses_files(options.selection)

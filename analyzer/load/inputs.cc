@@ -131,7 +131,7 @@ std::string why_no_dump(const std::string& path) {
   return error       ? error.message()
          : size == 0 ? "it is empty"
          : size == 1 ? "it has 1 byte"
-                     : "it begins otherwise";
+                     : "its first bytes are not those of a dump";
 }
 
 // Files that are named as dumps and are none were cut off, or never written: the rank is lost, not

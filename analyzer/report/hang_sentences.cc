@@ -374,7 +374,8 @@ std::string HangSentences::disagreement() const {
             text_.waiting_ranks(operation) + (is_one ? " is" : " are") + " stuck in " +
             text_.short_name_of(operation);
   }
-  return text + "; " + text_.waited(hang_.cycle.front()) + '.';
+  const std::uint32_t one = hang_.cycle.front();
+  return text + (hang_.operations[one].waited_ns ? "; " + text_.waited(one) : "") + '.';
 }
 
 std::string HangSentences::cycle_sentence() const {

@@ -136,7 +136,7 @@ std::string HangText::place(std::uint32_t position) const {
     return rank + " (host " + process.host + ", pid " + std::to_string(process.pid) + ")";
   }
   const auto of_job = job_ranks(traces_, hang_.matches.communicators[of.communicator]);
-  return of.rank && *of.rank < of_job.size()
+  return of.rank && *of.rank < of_job.size() && of_job[*of.rank] != *of.rank
              ? rank + " (rank " + std::to_string(of_job[*of.rank]) + " of the job)"
              : rank;
 }
@@ -191,10 +191,9 @@ std::string HangText::unknown_ranks(std::uint32_t operation) const {
 std::string HangText::waited(std::uint32_t operation) const {
   const StuckOperation& stuck = hang_.operations[operation];
   const bool is_one = stuck.waiting.size() == 1;
-  return counted(stuck.waiting.size(), "rank") +
-         (!stuck.waited_ns ? std::string(is_one ? " is" : " are") + " not seen to finish it"
-                           : std::string(is_one ? " has" : " have") + " waited for " +
-                                 human_duration(*stuck.waited_ns));
+  return counted(stuck.waiting.size(), "rank") + (is_one ? " has" : " have") +
+         (stuck.waited_ns ? " waited for " + human_duration(*stuck.waited_ns)
+                          : " not finished it, as far as is recorded");
 }
 
 std::string HangText::blockers_text(std::uint32_t operation, Blocker::Why why) const {

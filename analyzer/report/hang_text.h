@@ -50,7 +50,7 @@ class HangText {
   std::string place(std::uint32_t position) const;
   /// "Ranks 1 (host a, pid 17), 2 (host a, pid 18) have": those that block it so.
   std::string blockers_text(std::uint32_t operation, metrics::Blocker::Why why) const;
-  /// "3 ranks have waited for 1.20 s", or that they are not seen to finish it.
+  /// "3 ranks have waited for 1.20 s", or "3 ranks have not finished it, as far as is recorded".
   std::string waited(std::uint32_t operation) const;
   bool is_in_cycle(std::uint32_t operation) const;
   bool is_cycle_of_one_communicator() const;

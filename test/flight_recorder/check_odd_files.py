@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Beside genuine dumps lie a pipe into which nobody writes and a symbolic link to nothing, both named as dumps:
+"""Beside genuine dumps lie a pipe into which nobody writes, a symbolic link to nothing and a note, named as dumps:
 ringside names them, ends with status 4, and does not wait for the pipe, also where it is named by itself."""
 
 import os
@@ -11,7 +11,7 @@ import sys
 import tempfile
 
 DATA = pathlib.Path(__file__).resolve().parent.parent / "data" / "flight_recorder" / "legacy-4-ddp"
-BUT = "no dump of PyTorch's Flight Recorder, although it is named as the others: it is a "
+BUT = "no dump of PyTorch's Flight Recorder, although it is named as the others: "
 PARTLY_READ = 4  # ringside's status where some of its input could not be read
 
 
@@ -23,6 +23,7 @@ def main():
     pipe = directory / "fr_asked_2"
     os.mkfifo(pipe)
     (directory / "fr_asked_3").symlink_to("not_there")
+    (directory / "fr_asked_4").write_text("see rank 1", encoding="utf-8")
     failures = []
 
     def check(words, wanted):
@@ -32,8 +33,9 @@ def main():
 
     for command in ("match", "hang", "fr"):
         options = ["--allow-incomplete-ranks"] if command == "fr" else []
-        check([command, directory, *options], [f"{pipe}: {BUT}pipe, which is not read",
-                                               f"{directory}/fr_asked_3: {BUT}symbolic link to nothing"])
+        check([command, directory, *options], [f"{pipe}: {BUT}it is a pipe, which is not read",
+                                               f"{directory}/fr_asked_3: {BUT}it is a symbolic link to nothing",
+                                               f"{directory}/fr_asked_4: {BUT}its first bytes are not those of a dump"])
     check(["match", directory / "fr_asked_0", pipe],
           [f"{pipe}: no dump of PyTorch's Flight Recorder: it is a pipe, which is not read"])
     shutil.rmtree(directory)
