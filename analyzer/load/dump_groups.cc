@@ -2,6 +2,7 @@
 #include "analyzer/load/dump_groups.h"
 
 #include <algorithm>
+#include <iterator>
 #include <map>
 #include <set>
 #include <string>
@@ -113,6 +114,95 @@ void mend(const std::string& name, const Listed& one, const Claims& claims,
   one.context->comm = name + ' ' + std::string(best->first);
 }
 
+// The files in which groups of the same ranks have a name, by these ranks and the name.
+using Named = std::map<std::string, std::map<std::string, std::vector<model::TraceFile*>>>;
+
+Named names_by_ranks(model::Traces& traces) {
+  Named named;
+  for (model::TraceFile& file : traces.files) {
+    for (const auto& [number, context] : file.contexts) {
+      const std::string comm = context.comm.value_or("");
+      const std::size_t blank = comm.find(' ');
+      if (!file.process.tells_begin && context.rank && context.nranks.value_or(0) > 1 &&
+          blank < comm.size()) {
+        named[comm.substr(blank + 1)][comm.substr(0, blank)].push_back(&file);
+      }
+    }
+  }
+  return named;
+}
+
+bool are_apart(const std::vector<model::TraceFile*>& some,
+               const std::vector<model::TraceFile*>& others) {
+  return std::none_of(some.begin(), some.end(), [&](const model::TraceFile* file) {
+    return std::find(others.begin(), others.end(), file) != others.end();
+  });
+}
+
+// Says that each of these files has a part in the group of that name, of which nothing is known.
+void add_unknown(const std::vector<model::TraceFile*>& files, const std::string& comm,
+                 const model::Context& like) {
+  const auto ranks = ranks_in(comm.substr(comm.find(' ')));
+  for (model::TraceFile* const file : files) {
+    const auto rank = static_cast<std::uint32_t>(*file->process.launcher_rank);
+    const auto own = std::find(ranks->begin(), ranks->end(), rank);
+    model::Context& added = file->contexts[file->contexts.rbegin()->first + 1];
+    added.name = like.name;
+    added.comm = comm;
+    added.rank = static_cast<std::uint32_t>(own - ranks->begin());
+    added.nranks = like.nranks;
+    added.created_ns = file->process.start_ns;
+    ++file->bad_lines;
+  }
+}
+
+const model::Context& context_of(const model::TraceFile& file, const std::string& comm) {
+  return std::find_if(file.contexts.begin(), file.contexts.end(),
+                      [&](const auto& one) { return one.second.comm == comm; })
+      ->second;
+}
+
+// The ranks of a group find each other by its name, which PyTorch makes alike on all of them. If
+// some name it otherwise, either they have not made the same groups, or the name is damaged: nobody
+// knows which of their calls belong together.
+void tell_other_names(model::Traces& traces, model::Problems& problems) {
+  for (const auto& group : names_by_ranks(traces)) {
+    const std::string& ranks = group.first;
+    const auto& names = group.second;
+    for (auto one = names.begin(); one != names.end(); ++one) {
+      for (auto other = std::next(one); other != names.end(); ++other) {
+        const auto& [name, files] = *one;
+        const auto& [other_name, other_files] = *other;
+        if (!are_apart(files, other_files)) {
+          continue;
+        }
+        const auto tell = [&](const auto& here, const std::string& named, const auto& there,
+                              const std::string& otherwise) {
+          for (const model::TraceFile* const file : here) {
+            problems.add_line(file->path, 0,
+                              "pg_config calls the group of ranks " + ranks + " \"" + named +
+                                  "\", and that of rank " +
+                                  std::to_string(*there.front()->process.launcher_rank) +
+                                  " calls it \"" + otherwise +
+                                  "\": PyTorch gives a group one name on all of its ranks, so "
+                                  "which of its calls belong together is not known");
+          }
+        };
+        if (files.size() <= other_files.size()) {
+          tell(files, name, other_files, other_name);
+        }
+        if (files.size() >= other_files.size()) {
+          tell(other_files, other_name, files, name);
+        }
+        const std::string comm = name + ' ' + ranks;
+        const std::string other_comm = other_name + ' ' + ranks;
+        add_unknown(files, other_comm, context_of(*other_files.front(), other_comm));
+        add_unknown(other_files, comm, context_of(*files.front(), comm));
+      }
+    }
+  }
+}
+
 }  // namespace
 
 std::optional<std::vector<std::uint32_t>> ranks_in(std::string_view listed) {
@@ -159,6 +249,9 @@ void mend_dump_groups(model::Traces& traces, model::Problems& problems) {
     for (const Listed& one : group) {
       mend(name, one, claims, problems);
     }
+  }
+  if (is_one_job) {
+    tell_other_names(traces, problems);
   }
 }
 
