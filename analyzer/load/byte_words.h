@@ -43,6 +43,12 @@ inline std::size_t leading_digits(std::uint64_t bytes) {
   return others == 0 ? 8 : static_cast<std::size_t>(std::countr_zero(others)) / 8;
 }
 
+/// How many bytes from `at` on are decimal digits, at most 16. From `at` 16 bytes may be read.
+[[gnu::always_inline]] inline std::size_t count_digits(const char* at) {
+  const std::size_t high = leading_digits(load_word(at));
+  return high < 8 ? high : 8 + leading_digits(load_word(at + 8));
+}
+
 /// Reads the decimal digits from `at` on as a number. Returns how many they are, from 0 to 16. From
 /// `at` 16 bytes may be read.
 inline std::size_t read_digits(const char* at, std::uint64_t& number) {
@@ -81,10 +87,19 @@ inline const char* find_quote_or_backslash(const char* at) {
   }
 }
 
+/// Whether one of eight bytes is a quote, a backslash or a control character.
+inline bool has_escaped_byte(std::uint64_t bytes) {
+  const std::uint64_t quote = bytes ^ (kOnes * '"');
+  const std::uint64_t backslash = bytes ^ (kOnes * '\\');
+  return ((((bytes - kOnes * ' ') & ~bytes) | ((quote - kOnes) & ~quote) |
+           ((backslash - kOnes) & ~backslash)) &
+          kTops) != 0;
+}
+
 /// The first byte from `at` on that does not stand for itself within a JSON text: a quote, a
 /// backslash, a control character or one that is not ASCII. There is one, and 7 bytes after it may
 /// be read.
-inline const char* find_end_of_plain_text(const char* at) {
+[[gnu::always_inline]] inline const char* find_end_of_plain_text(const char* at) {
   static_assert(std::endian::native == std::endian::little);
   for (;; at += 8) {
     const std::uint64_t bytes = load_word(at);

@@ -18,7 +18,8 @@ namespace ringside::load {
 /// The members of args, the cursor before its bracket. reader.find_key(at) is of a KeyOrder, and
 /// reader.take(index, value) takes the value of the key.
 template <typename Reader>
-bool take_canonical_arguments(CanonicalCursor& cursor, Reader& reader) {
+bool take_canonical_arguments(CanonicalCursor& place, Reader& reader) {
+  CanonicalCursor cursor = place;  // of one's own, so that it stays in a register
   if (!cursor.skip('{') || cursor.skip('}')) {
     return false;  // there are none without members
   }
@@ -35,7 +36,8 @@ bool take_canonical_arguments(CanonicalCursor& cursor, Reader& reader) {
       return false;
     }
   } while (cursor.skip(','));
-  return cursor.skip('}');
+  place = cursor;
+  return place.skip('}');
 }
 
 /// The members up to "tid", which all have.

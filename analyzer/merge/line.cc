@@ -2,7 +2,6 @@
 #include "analyzer/merge/line.h"
 
 #include <algorithm>
-#include <array>
 #include <charconv>
 #include <system_error>
 
@@ -69,48 +68,6 @@ std::optional<std::uint64_t> hex_number(std::string_view text) {
                                                                   : std::nullopt;
 }
 
-void append_number(std::uint64_t number, std::string& output, int base) {
-  std::array<char, 24> text{};
-  const auto end = std::to_chars(text.data(), text.data() + text.size(), number, base).ptr;
-  output.append(text.data(), end);
-}
-
-void append_microseconds(std::int64_t time_ns, std::string& output) {
-  const auto number = static_cast<std::uint64_t>(time_ns);
-  append_number(number / 1000, output);
-  const auto digit = [&](std::uint64_t of) { return static_cast<char>('0' + number / of % 10); };
-  output.append({'.', digit(100), digit(10), digit(1)});
-}
-
-void append_quoted(std::string_view text, std::string& output) {
-  constexpr std::string_view kHex = "0123456789abcdef";
-  output += '"';
-  std::size_t begin = 0;  // of what can be copied
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    const auto byte = static_cast<unsigned char>(text[i]);
-    if (byte >= 0x20 && byte != '"' && byte != '\\') {
-      continue;
-    }
-    output += text.substr(begin, i - begin);
-    begin = i + 1;
-    output += byte < 0x20 ? "\\u00" : "\\";
-    if (byte < 0x20) {
-      output += kHex[byte >> 4U];
-      output += kHex[byte & 0xFU];
-    } else {
-      output += text[i];
-    }
-  }
-  output += text.substr(begin);
-  output += '"';
-}
-
-void append_hex(std::uint64_t value, std::string& output) {
-  output += "\"0x";
-  append_number(value, output, 16);
-  output += '"';
-}
-
 void EventLine::clear() {
   phase = category = name = id = {};
   ts_ns.reset();
@@ -143,97 +100,106 @@ bool EventLine::parse_canonical(std::string_view json) {
   if (!cursor.skip('"')) {
     return false;
   }
-  fields_.push_back({Key::kDropped, json.substr(1, 8), 5});
+  line_ = json;
+  fields_.push_back({Key::kDropped, json.data() + 1, nullptr, cursor.at()});
   bool has_pid = false;
   bool has_dur = false;
   while (cursor.skip(',')) {
-    const char* const begin = cursor.at();
-    std::string_view key;
-    if (!cursor.key(key)) {
-      return false;
-    }
-    Field field{Key::kOther, {}, static_cast<std::size_t>(cursor.at() - begin)};
-    if (!take_canonical(key, cursor, field)) {
+    Field field{Key::kOther, cursor.at()};
+    if (!take_canonical(cursor, field)) {
       return false;
     }
     has_pid = has_pid || field.key == Key::kPid;
     has_dur = has_dur || field.key == Key::kDur;
-    field.text = {begin, static_cast<std::size_t>(cursor.at() - begin)};
-    fields_.push_back(field);
+    if (field.key != Key::kOther) {
+      field.end = cursor.at();
+      fields_.push_back(field);
+    }
   }
   return cursor.skip('}') && cursor.at() == json.data() + json.size() && has_pid && ts_ns &&
          (phase != "X" || has_dur);
 }
 
-bool EventLine::take_canonical(std::string_view key, load::CanonicalCursor& cursor, Field& field) {
+// The keys in the order in which they mostly stand.
+bool EventLine::take_canonical(load::CanonicalCursor& cursor, Field& field) {
   std::uint64_t number = 0;
-  if (key == "pid" || key == "tid") {
-    field.key = key == "pid" ? Key::kPid : Key::kDropped;
-    return cursor.number(number);
-  }
-  if (key == "cat") {
+  const auto take_key = [&](const auto& text, Key key) {
+    const bool is_it = cursor.skip(text);
+    field.key = is_it ? key : field.key;
+    field.value = cursor.at();
+    return is_it;
+  };
+  if (take_key("\"cat\":", Key::kOther)) {
     return cursor.skip('"') && cursor.rest_of_text(category);
   }
-  if (key == "ts") {
-    field.key = Key::kTs;
-    return cursor.microseconds(ts_ns.emplace());
-  }
-  if (key == "dur") {
-    field.key = Key::kDur;
-    return cursor.microseconds(dur_ns);
-  }
-  if (key == "name") {
-    field.key = Key::kName;
-    return cursor.skip('"') && cursor.rest_of_text(name);
-  }
-  if (key == "id2") {
-    field.key = Key::kDropped;
+  if (take_key("\"id2\":", Key::kDropped)) {
     return cursor.skip("{\"local\":\"") && cursor.rest_of_text(id) && cursor.skip('}');
   }
-  if (key == "args") {
-    field.key = Key::kArguments;
+  if (take_key("\"pid\":", Key::kPid) || take_key("\"tid\":", Key::kDropped)) {
+    return cursor.number(number);
+  }
+  if (take_key("\"ts\":", Key::kTs)) {
+    return cursor.microseconds(ts_ns.emplace());
+  }
+  if (take_key("\"name\":", Key::kName)) {
+    return cursor.skip('"') && cursor.rest_of_text(name);
+  }
+  if (take_key("\"args\":", Key::kArguments)) {
     return take_canonical_arguments(cursor);
   }
-  if (key == "bind_id") {
-    field.key = Key::kBindId;
+  if (take_key("\"dur\":", Key::kDur)) {
+    return cursor.microseconds(dur_ns);
+  }
+  if (take_key("\"bind_id\":", Key::kBindId)) {
     std::string_view text;
     const bool is_text = cursor.skip('"') && cursor.rest_of_text(text);
     const auto bind_id = is_text ? hex_number(text) : std::nullopt;
     bind_id_ = bind_id.value_or(0);
     return bind_id.has_value();
   }
-  load::CanonicalValue value;
-  return key != "ph" && cursor.value(value);
+  std::string_view key;
+  return cursor.key(key) && key != "ph" && cursor.skip_value();
 }
 
-bool EventLine::take_canonical_arguments(load::CanonicalCursor& cursor) {
+bool EventLine::take_canonical_arguments(load::CanonicalCursor& place) {
+  load::CanonicalCursor cursor = place;  // of one's own, so that it stays in a register
   if (operation || !arguments_.empty() || !cursor.skip('{')) {
     return false;  // there were some already
   }
   if (cursor.skip('}')) {
+    place = cursor;
     return true;
   }
   const bool is_slice = phase == "b";  // only of these more than args.op is asked for
   do {
     std::string_view key;
+    if (!cursor.key(key)) {
+      return false;
+    }
+    const bool is_operation = key == "op";
+    if (!is_operation && (!is_slice || key.size() > kLongestArgument)) {
+      if (!cursor.skip_value()) {
+        return false;
+      }
+      continue;
+    }
     load::CanonicalValue value;
-    if (!cursor.key(key) || !cursor.value(value)) {
+    if (!cursor.value(value)) {
       return false;
     }
     const bool is_number = value.type == load::CanonicalValue::Type::kNumber;
-    if (is_number && key == "op") {
+    if (is_operation && is_number) {
       operation = value.number;
     }
-    if (is_slice) {
-      Argument& argument = arguments_.emplace_back();
-      argument.key = key;
-      argument.text = value.text;
-      if (is_number) {
-        argument.number = static_cast<std::int64_t>(value.number);
-      }
+    Argument& argument = arguments_.emplace_back();
+    argument.key = key;
+    argument.text = value.text;
+    if (is_number) {
+      argument.number = static_cast<std::int64_t>(value.number);
     }
   } while (cursor.skip(','));
-  return cursor.skip('}');
+  place = cursor;
+  return place.skip('}');
 }
 
 EventLine::Argument EventLine::argument(std::string_view key) const {
@@ -248,20 +214,25 @@ std::optional<std::string> EventLine::parse_any(std::string_view json) {
     return std::string("not a JSON object: ") + simdjson::error_message(error);
   }
   split_members(json, object.size(), raw_);
+  const std::size_t begin = json.find('{');
+  line_ = json.substr(begin, json.rfind('}') + 1 - begin);
   std::size_t i = 0;
   bool has_pid = false;
   bool has_dur = false;
   std::string_view ts;
   for (const auto member : object) {
-    Field field{Key::kOther, raw_[i], value_of(raw_[i])};
-    const std::string_view value = field.text.substr(field.value);
+    const std::string_view text = raw_[i];
+    const std::string_view value = text.substr(value_of(text));
+    Field field{Key::kOther, text.data(), value.data(), text.data() + text.size()};
     if (auto failure = take(member.key, member.value, value, field)) {
       return failure;
     }
     has_pid = has_pid || field.key == Key::kPid;
     has_dur = has_dur || field.key == Key::kDur;
     ts = field.key == Key::kTs ? value : ts;
-    fields_.push_back(field);
+    if (field.key != Key::kOther) {
+      fields_.push_back(field);
+    }
     ++i;
   }
   if (phase.empty() || !has_pid || (phase == "X" && !has_dur)) {
@@ -380,13 +351,16 @@ std::optional<std::int64_t> EventLine::append_moved(const Place& place, std::str
       return std::nullopt;
     }
   }
-  char separator = '{';
+  const char* from = line_.data();
+  Appender text(output, line_.size() + fields_.size() * Appender::kNumber_bytes);
   for (const Field& field : fields_) {
-    output += separator;
-    separator = ',';
-    append_field(field, place, *begin_ns, *end_ns, output);
+    if (is_moved(field)) {
+      text.put(from, static_cast<std::size_t>(field.value - from));
+      put_value(field, place, *begin_ns, *end_ns, text);
+      from = field.end;
+    }
   }
-  output += '}';
+  text.put(from, static_cast<std::size_t>(line_.data() + line_.size() - from));
   return begin_ns;
 }
 
@@ -394,41 +368,67 @@ std::optional<std::int64_t> EventLine::append_members(const Place& place, std::s
                                                       std::string_view more,
                                                       std::string& output) const {
   const auto begin_ns = place.time(*ts_ns);
-  for (const Field& field : fields_) {
-    if (!begin_ns || field.key == Key::kDropped || field.key == Key::kDur) {
-      continue;
-    }
-    output += ',';
-    if (field.key == Key::kName) {
-      output += "\"name\":";
-      append_quoted(new_name, output);
-    } else if (field.key == Key::kArguments && !more.empty()) {
-      output.append(field.text.substr(0, field.text.rfind('}'))).append(more) += '}';
-    } else {
-      append_field(field, place, *begin_ns, *begin_ns, output);
-    }
+  if (!begin_ns) {
+    return std::nullopt;
   }
+  constexpr std::string_view kName = ",\"name\":";
+  std::size_t most_bytes = line_.size();
+  for (const Field& field : fields_) {
+    most_bytes += field.key == Key::kName        ? kName.size() + Appender::quoted_bytes(new_name)
+                  : field.key == Key::kArguments ? more.size()
+                  : is_moved(field)              ? Appender::kNumber_bytes
+                                                 : 0;
+  }
+  Appender text(output, most_bytes);
+  const char* from = line_.data();
+  const auto copy_to = [&](const char* to) {
+    if (from == line_.data() && from != to) {
+      text.put(",");  // where the line has its bracket
+      ++from;
+    }
+    text.put(from, static_cast<std::size_t>(to - from));
+  };
+  for (const Field& field : fields_) {
+    const char* const before = field.begin - 1;  // its comma, or the line's bracket
+    if (field.key == Key::kDropped || field.key == Key::kDur) {
+      copy_to(before);
+    } else if (field.key == Key::kName) {
+      copy_to(before);
+      text.put(kName).quoted(new_name);
+    } else if (is_moved(field)) {
+      copy_to(field.value);
+      put_value(field, place, *begin_ns, *begin_ns, text);
+    } else {  // args
+      const std::string_view own(field.begin, static_cast<std::size_t>(field.end - field.begin));
+      const std::size_t bracket = own.rfind('}');
+      if (more.empty() || bracket == std::string_view::npos) {
+        continue;
+      }
+      copy_to(field.begin + bracket);
+      text.put(more).put("}");
+    }
+    from = field.end;
+  }
+  copy_to(line_.data() + line_.size() - 1);
   return begin_ns;
 }
 
-void EventLine::append_field(const Field& field, const Place& place, std::int64_t begin_ns,
-                             std::int64_t end_ns, std::string& output) const {
-  const bool is_moved =
-      field.key == Key::kTs || field.key == Key::kDur || field.key == Key::kBindId;
-  if (field.key != Key::kPid && !(is_moved && ts_ns)) {
-    output += field.text;
-    return;
-  }
-  output += field.text.substr(0, field.value);
+bool EventLine::is_moved(const Field& field) const {
+  return field.key == Key::kPid ||
+         (ts_ns && (field.key == Key::kTs || field.key == Key::kDur || field.key == Key::kBindId));
+}
+
+void EventLine::put_value(const Field& field, const Place& place, std::int64_t begin_ns,
+                          std::int64_t end_ns, Appender& text) const {
   if (field.key == Key::kPid) {
-    append_number(place.pid, output);
+    text.number(place.pid);
   } else if (field.key == Key::kTs) {
-    append_microseconds(begin_ns, output);
+    text.microseconds(begin_ns);
   } else if (field.key == Key::kDur) {
-    append_microseconds(end_ns - begin_ns, output);
+    text.microseconds(end_ns - begin_ns);
   } else {
     const std::uint64_t own = bind_id_ & ((std::uint64_t{1} << kFlowBits) - 1);
-    append_hex(std::uint64_t{place.number} << kFlowBits | own, output);
+    text.hex(std::uint64_t{place.number} << kFlowBits | own);
   }
 }
 

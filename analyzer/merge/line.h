@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "analyzer/load/canonical_cursor.h"
+#include "analyzer/merge/appender.h"
 
 namespace ringside::merge {
 
@@ -50,9 +51,17 @@ class EventLine {
 
   // These are of a slice's begin ("b"):
   /// Returns a whole number among the args; nothing if there is none of this key.
-  std::optional<std::int64_t> integer(std::string_view key) const { return argument(key).number; }
+  template <std::size_t kSize>
+  std::optional<std::int64_t> integer(const char (&key)[kSize]) const {
+    static_assert(kSize - 1 <= kLongestArgument);
+    return argument(key).number;
+  }
   /// Returns a text among the args; an empty one if there is none of this key.
-  std::string_view text(std::string_view key) const { return argument(key).text; }
+  template <std::size_t kSize>
+  std::string_view text(const char (&key)[kSize]) const {
+    static_assert(kSize - 1 <= kLongestArgument);
+    return argument(key).text;
+  }
 
   /// Appends the line with the process, time and flow of `place`, without comma and newline.
   /// Returns its time there, 0 of metadata; nothing, and nothing is appended, if its time has no
@@ -66,11 +75,14 @@ class EventLine {
                                              std::string_view more, std::string& output) const;
 
  private:
+  static constexpr std::size_t kLongestArgument = 5;  // of the keys that are asked for
+
   enum class Key : std::uint8_t { kOther, kPid, kTs, kDur, kBindId, kName, kArguments, kDropped };
   struct Field {
     Key key = Key::kOther;
-    std::string_view text;  // raw: "key":value
-    std::size_t value = 0;  // where the value begins in it
+    const char* begin = nullptr;
+    const char* value = nullptr;
+    const char* end = nullptr;
   };
   struct Argument {
     std::string_view key;
@@ -85,19 +97,22 @@ class EventLine {
   /// simdjson. Returns false if anything else stands there, be it right or wrong in JSON; what was
   /// read means nothing then.
   bool parse_canonical(std::string_view json);
-  bool take_canonical(std::string_view key, load::CanonicalCursor& cursor, Field& field);
-  bool take_canonical_arguments(load::CanonicalCursor& cursor);
+  bool take_canonical(load::CanonicalCursor& cursor, Field& field);
+  bool take_canonical_arguments(load::CanonicalCursor& place);
   std::optional<std::string> parse_any(std::string_view json);
 
   std::optional<std::string> take(std::string_view key, const simdjson::dom::element& value,
                                   std::string_view raw, Field& field);
   void take_arguments(const simdjson::dom::element& value);
   void take_values(const simdjson::dom::object& line);
-  void append_field(const Field& field, const Place& place, std::int64_t begin_ns,
-                    std::int64_t end_ns, std::string& output) const;
+  /// Whether its value is another one in the merged file.
+  bool is_moved(const Field& field) const;
+  void put_value(const Field& field, const Place& place, std::int64_t begin_ns, std::int64_t end_ns,
+                 Appender& text) const;
 
   simdjson::dom::parser parser_;
-  std::vector<Field> fields_;
+  std::string_view line_;      // from bracket to bracket
+  std::vector<Field> fields_;  // that are asked for, in their order
   std::vector<Argument> arguments_;
   std::vector<std::string_view> raw_;
   std::uint64_t bind_id_ = 0;
@@ -106,17 +121,18 @@ class EventLine {
 /// Returns the number of "0x1a"; nothing if the text is anything else.
 std::optional<std::uint64_t> hex_number(std::string_view text);
 
-/// Digits as they are, without quotes.
-void append_number(std::uint64_t number, std::string& output, int base = 10);
+// As Appender has them.
+inline void append_microseconds(std::int64_t time_ns, std::string& output) {
+  Appender(output, Appender::kNumber_bytes).microseconds(time_ns);
+}
 
-/// "12.345": microseconds of nanoseconds, which are not negative.
-void append_microseconds(std::int64_t time_ns, std::string& output);
+inline void append_quoted(std::string_view text, std::string& output) {
+  Appender(output, Appender::quoted_bytes(text)).quoted(text);
+}
 
-/// A JSON string; `text` is valid UTF-8.
-void append_quoted(std::string_view text, std::string& output);
-
-/// "0x1a", quoted.
-void append_hex(std::uint64_t value, std::string& output);
+inline void append_hex(std::uint64_t value, std::string& output) {
+  Appender(output, Appender::kNumber_bytes).hex(value);
+}
 
 }  // namespace ringside::merge
 

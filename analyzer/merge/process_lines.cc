@@ -11,6 +11,9 @@
 namespace ringside::merge {
 namespace {
 
+// Of keys, numbers and short names of a line that is added, at most.
+constexpr std::size_t kWords_bytes = 256;
+
 // Alignment::to_common_ns clamps what is beyond.
 constexpr std::int64_t kMostTime_ns = std::int64_t{1} << 60;
 
@@ -42,6 +45,7 @@ ProcessLines::ProcessLines(const model::Traces& traces, const align::Alignment& 
       has_extended_arrow_(process_.arrow_ends.size()) {
   const std::string pid = std::to_string(process_.pid);
   ids_ = "\"pid\":" + pid + ",\"tid\":" + pid;
+  slice_start_ = R"({"ph":"X","cat":"op","pid":)" + pid + ",\"tid\":";
   place_.pid = process_.pid;
   place_.number = number;
   place_.time = [this](std::int64_t time_ns) -> std::optional<std::int64_t> {
@@ -72,7 +76,7 @@ std::optional<std::string> ProcessLines::take(std::string_view json, std::string
     return std::nullopt;
   }
   if (line_.phase == "b" || line_.phase == "e") {
-    return take_async(json.size(), output);
+    return take_async(output);
   }
   // This is so of a part, too: what the others have adds up to the same.
   for (const auto& [unit, value] : line_.values) {
@@ -127,7 +131,7 @@ void ProcessLines::close_slice(OpenSlices::iterator slice) {
 
 // An async slice of a trace becomes a slice in one of the rows when its end has come. The frame
 // around an operation only has the row's name.
-std::optional<std::string> ProcessLines::take_async(std::size_t line_bytes, std::string& output) {
+std::optional<std::string> ProcessLines::take_async(std::string& output) {
   key_.assign(line_.category).append(1, '\n').append(line_.id);
   if (line_.phase == "e") {
     const auto slice = open_.find(key_);
@@ -152,7 +156,6 @@ std::optional<std::string> ProcessLines::take_async(std::size_t line_bytes, std:
     slice.operation.reset();
   }
   const bool is_kept = !plan_.is_part || keeps(line_);
-  slice.members.reserve(is_kept ? line_bytes : 0);
   auto failure = is_kept ? begin_async(slice) : std::nullopt;
   if (!is_kept || failure) {
     close_slice(open_.find(key_));
@@ -207,11 +210,13 @@ void ProcessLines::append_slice(const AsyncSlice& slice, std::int64_t end_ns, st
     output.append(tid).append("}},\n");
     written_ += 2;
   }
-  output += R"({"ph":"X","tid":)";
-  append_number(row.tid, output);
-  output += ",\"dur\":";
-  append_microseconds(end_ns - slice.begin_ns, output);
-  output.append(slice.members).append("},\n");
+  Appender(output, slice.members.size() + kWords_bytes)
+      .put(R"({"ph":"X","tid":)")
+      .number(row.tid)
+      .put(",\"dur\":")
+      .microseconds(end_ns - slice.begin_ns)
+      .put(slice.members)
+      .put("},\n");
   ++written_;
   if (slice.operation) {
     append_additions(*slice.operation, row.tid, slice.begin_ns, end_ns, output);
@@ -219,17 +224,15 @@ void ProcessLines::append_slice(const AsyncSlice& slice, std::int64_t end_ns, st
 }
 
 void ProcessLines::begin_slice(std::uint32_t tid, std::int64_t begin_ns, std::int64_t end_ns,
-                               std::string_view name, std::string& output) {
-  output += R"({"ph":"X","cat":"op","pid":)";
-  append_number(process_.pid, output);
-  output += ",\"tid\":";
-  append_number(tid, output);
-  output += ",\"ts\":";
-  append_microseconds(begin_ns, output);
-  output.append(",\"dur\":");
-  append_microseconds(end_ns - begin_ns, output);
-  output.append(",\"name\":");
-  append_quoted(name, output);
+                               std::string_view name, Appender& text) {
+  text.put(slice_start_)
+      .number(tid)
+      .put(",\"ts\":")
+      .microseconds(begin_ns)
+      .put(",\"dur\":")
+      .microseconds(end_ns - begin_ns)
+      .put(",\"name\":")
+      .quoted(name);
   ++written_;
 }
 
@@ -257,14 +260,15 @@ void ProcessLines::append_additions(std::uint64_t operation, std::uint32_t tid,
     has_extended_wait_[next_wait_] = true;
     const std::string& last = plan_.processes[wait.last].label;
     name_.assign("waiting for ").append(last);
-    begin_slice(tid, begin_ns, until_ns, name_, output);
-    output += ",\"args\":{\"for\":";
-    append_quoted(last, output);
-    output += ",\"waiting_ns\":";
-    append_number(static_cast<std::uint64_t>(until_ns - begin_ns), output);
-    output += ",\"uncertainty_ns\":";
-    append_number(static_cast<std::uint64_t>(wait.uncertainty_ns), output);
-    output += "}},\n";
+    Appender text(output, kWords_bytes + slice_start_.size() + 2 * Appender::quoted_bytes(name_));
+    begin_slice(tid, begin_ns, until_ns, name_, text);
+    text.put(",\"args\":{\"for\":")
+        .quoted(last)
+        .put(",\"waiting_ns\":")
+        .number(static_cast<std::uint64_t>(until_ns - begin_ns))
+        .put(",\"uncertainty_ns\":")
+        .number(static_cast<std::uint64_t>(wait.uncertainty_ns))
+        .put("}},\n");
   }
   find(process_.arrow_ends, next_arrow_end_);
   for (; next_arrow_end_ < process_.arrow_ends.size() &&
@@ -278,14 +282,15 @@ void ProcessLines::append_additions(std::uint64_t operation, std::uint32_t tid,
       continue;
     }
     has_extended_arrow_[next_arrow_end_] = true;
+    Appender text(output, kWords_bytes + slice_start_.size());
     begin_slice(tid, at_ns, at_ns,
                 end.is_of_kernel ? "kernel"
                 : end.begins     ? "releases"
                                  : "released",
-                output);
-    output += ",\"args\":{},\"bind_id\":";
-    append_hex(kArrowBit | end.arrow, output);
-    output += end.begins ? ",\"flow_out\":true},\n" : ",\"flow_in\":true},\n";
+                text);
+    text.put(",\"args\":{},\"bind_id\":")
+        .hex(kArrowBit | end.arrow)
+        .put(end.begins ? ",\"flow_out\":true},\n" : ",\"flow_in\":true},\n");
   }
 }
 
@@ -315,10 +320,13 @@ std::vector<ProcessLines::Endless> ProcessLines::endless_slices() {
       }
     }
   }
-  // In order, so that bytes are the same.
-  std::sort(slices.begin(), slices.end(), [](const Endless& a, const Endless& b) {
+  // In order, so that bytes are the same. Mostly it is that of the operations.
+  const auto comes_before = [](const Endless& a, const Endless& b) {
     return std::pair(a.slice->begin_ns, a.key) < std::pair(b.slice->begin_ns, b.key);
-  });
+  };
+  if (!std::is_sorted(slices.begin(), slices.end(), comes_before)) {
+    std::sort(slices.begin(), slices.end(), comes_before);
+  }
   return slices;
 }
 

@@ -60,7 +60,7 @@ class ProcessLines {
 
   bool keeps(const EventLine& line) const;
   std::vector<Endless> endless_slices();
-  std::optional<std::string> take_async(std::size_t line_bytes, std::string& output);
+  std::optional<std::string> take_async(std::string& output);
   AsyncSlice& open_slice();
   void close_slice(OpenSlices::iterator slice);
   std::optional<std::string> begin_async(AsyncSlice& slice);
@@ -71,7 +71,7 @@ class ProcessLines {
                         std::int64_t end_ns, std::string& output);
   /// Leaves the object open.
   void begin_slice(std::uint32_t tid, std::int64_t begin_ns, std::int64_t end_ns,
-                   std::string_view name, std::string& output);
+                   std::string_view name, Appender& text);
   std::int64_t to_line_ns(std::int64_t common_ns) const;
 
   const model::TraceFile& file_;
@@ -83,7 +83,8 @@ class ProcessLines {
   HostCounters& counters_;
   std::vector<std::string>& spare_texts_;  // of slices that had no end
   Place place_;
-  std::string ids_;  // members of a line: pid and tid
+  std::string ids_;          // members of a line: pid and tid
+  std::string slice_start_;  // of a slice that is added, up to its tid
   SliceNames names_;
   SliceRows rows_;
   EventLine line_;

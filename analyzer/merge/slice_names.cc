@@ -79,20 +79,24 @@ std::string SliceNames::caller_of(const EventLine& line) {
 }
 
 std::string_view SliceNames::name_of(const EventLine& line) {
-  const bool is_send = line.name.find("send ") != std::string_view::npos || line.name == "Send";
-  const std::string_view before_peer = is_send ? " to " : " from ";
+  const auto is_send = [&] {
+    return line.name.find("send ") != std::string_view::npos || line.name == "Send";
+  };
   const bool is_step = line.category == schema::kCategoryStep;
   name_.clear();
   if (line.category == schema::kCategoryOperation) {
     const auto peer = line.integer("peer");
     name_ = line.name;
     append_size(line.integer("bytes"));
-    append_number(before_peer, peer);
-    append_number(" #", peer ? std::nullopt : line.integer("seq"));
+    if (peer) {
+      append_number(is_send() ? " to " : " from ", peer);
+    } else {
+      append_number(" #", line.integer("seq"));
+    }
   } else if (line.category == schema::kCategoryProxy || is_step) {
-    name_ = is_send ? "send" : "receive";
+    name_ = is_send() ? "send" : "receive";
     append_size(line.integer("bytes"));
-    append_number(before_peer, line.integer("peer"));
+    append_number(is_send() ? " to " : " from ", line.integer("peer"));
     append_number(", step ", is_step ? line.integer("step") : std::nullopt);
   } else if (line.category == schema::kCategoryGpu) {
     append_kernel(line);

@@ -52,12 +52,25 @@ TEST_CASE("up to sixteen digits are read as a number") {
       std::uint64_t number = 7;
       INFO(text);
       CHECK(read_digits(text.data(), number) == count);
+      CHECK(count_digits(text.data()) == count);
       CHECK(number == (count == 0 ? 0 : std::stoull(digits.substr(0, count))));
     }
   }
   std::uint64_t number = 0;
   CHECK(read_digits("99999999999999999", number) == 16);
   CHECK(number == 9'999'999'999'999'999U);
+}
+
+TEST_CASE("a byte that JSON escapes is found among eight, wherever it is") {
+  for (std::size_t at = 0; at < 8; ++at) {
+    for (int byte = 0; byte < 256; ++byte) {
+      std::string text = "\x7f !#[]\xff~";
+      text[at] = static_cast<char>(byte);
+      INFO("byte " << byte << " at " << at);
+      CHECK(has_escaped_byte(load_word(text.data())) ==
+            (byte < 0x20 || byte == '"' || byte == '\\'));
+    }
+  }
 }
 
 }  // namespace

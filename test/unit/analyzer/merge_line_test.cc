@@ -154,4 +154,28 @@ TEST_CASE("a line with a blank in it is read as the line that the plugin writes"
   }
 }
 
+TEST_CASE("a slice gets all members but those that it has itself") {
+  const auto members = [](std::string json, std::string_view name, std::string_view more) {
+    const std::size_t size = json.size();
+    json.append(1, '\n').append(load::LineReader::kPadding, ' ');
+    EventLine line;
+    REQUIRE_FALSE(line.parse(std::string_view(json).substr(0, size)));
+    std::string text = "before";
+    CHECK(line.append_members(place(), name, more, text));
+    return text;
+  };
+  CHECK(
+      members(R"({"ph":"b","cat":"op","id2":{"local":"0x1"},"pid":7,"tid":9,"ts":5.000,"name":"a",)"
+              R"("args":{"op":1}})",
+              "AllReduce 1 MiB #1", R"(,"called_by":"x")") ==
+      R"(before,"cat":"op","pid":42,"ts":7.000,"name":"AllReduce 1 MiB #1",)"
+      R"("args":{"op":1,"called_by":"x"})");
+  CHECK(members(R"({"name":"a","name":"b","ph":"b","ts":5.000,"pid":7})", "a \"b\"\n\\", "") ==
+        R"(before,"name":"a \"b\"\u000a\\","name":"a \"b\"\u000a\\","ts":7.000,"pid":42)");
+  CHECK(members(R"({ "pid" : 7 ,"ph":"b","args":{ } ,"ts":5.000,"dur":2.000})", "x", ",\"y\":1") ==
+        R"(before, "pid" : 42,"args":{ ,"y":1},"ts":7.000)");
+  CHECK(members(R"({"ph":"b","pid":7,"ts":5.000,"args":5,"args":{"op":1}})", "x", ",\"y\":1") ==
+        R"(before,"pid":42,"ts":7.000,"args":5,"args":{"op":1,"y":1})");
+}
+
 }  // namespace ringside::merge
