@@ -50,16 +50,17 @@ class Collector {
       }
     }
     match::Executions memory;
-    match::read_executions(traces_, matches_, chosen, memory,
-                           [&](std::size_t i, std::span<const model::Execution> executions) {
-                             series_ = series_of_chosen[i];
-                             add(operations[chosen[i]], executions);
-                           });
+    match::read_parts(traces_, matches_, chosen, memory,
+                      [&](std::size_t i, Parts parts, Executions executions) {
+                        series_ = series_of_chosen[i];
+                        add(operations[chosen[i]], parts, executions);
+                      });
     return {std::move(made_), series};
   }
 
  private:
-  using Executions = std::span<const model::Execution>;  // of an operation's parts, in their order
+  using Parts = std::span<const match::Part>;            // of an operation
+  using Executions = std::span<const model::Execution>;  // of its parts, in their order
 
   struct OfHost {
     HostBounds bounds;
@@ -108,16 +109,16 @@ class Collector {
     });
   }
 
-  void add(const match::MatchedOperation& operation, Executions executions) {
+  void add(const match::MatchedOperation& operation, Parts parts, Executions executions) {
     switch (operation.way) {
       case match::Way::kSequence:
-        add_collective(operation, executions);
+        add_collective(operation, parts, executions);
         break;
       case match::Way::kPair:
-        add_pair(operation, executions);
+        add_pair(parts, executions);
         break;
       case match::Way::kGroup:
-        add_group(operation, executions);
+        add_group(operation, parts, executions);
         break;
       case match::Way::kOrder:
       case match::Way::kAligned:
@@ -140,16 +141,15 @@ class Collector {
                            errors_.of(file, operation), operation);
   }
 
-  void add_collective(const match::MatchedOperation& matched, Executions executions) {
+  void add_collective(const match::MatchedOperation& matched, Parts parts, Executions executions) {
     const auto rule = rule_of(traces_.names.text(matched.func));
     if (!rule) {
       return;
     }
-    const auto parts = match::parts_of(matches_, matched);
     const model::Execution& first = executions.front();
     bool is_usable = first.bytes != 0U && (rule->waits == Waits::kAllForAll || first.root);
     for (std::size_t i = 0; i < executions.size(); ++i) {
-      const match::Part part = parts[i];
+      const match::Part& part = parts[i];
       const model::Execution& operation = executions[i];
       made_.untrusted += operation.graph ? 1 : 0;
       is_usable = is_usable && !operation.graph && operation.bytes == first.bytes &&
@@ -163,8 +163,7 @@ class Collector {
     make_point(rule->kind, is_usable);
   }
 
-  void add_pair(const match::MatchedOperation& matched, Executions executions) {
-    const auto parts = match::parts_of(matches_, matched);
+  void add_pair(Parts parts, Executions executions) {
     if (parts.size() == 2) {
       add_transfer(parts[0].file, executions[0], parts[1].file, executions[1]);
       make_transfer_points();
@@ -207,11 +206,10 @@ class Collector {
 
   // If every rank sends to every other, all of them wait for all: one point says nearly as much as
   // the pairs. Else only those wait that get something.
-  void add_group(const match::MatchedOperation& matched, Executions executions) {
-    const auto parts = match::parts_of(matches_, matched);
+  void add_group(const match::MatchedOperation& matched, Parts parts, Executions executions) {
     ends_.clear();
     for (std::size_t i = 0; i < executions.size(); ++i) {
-      const match::Part part = parts[i];
+      const match::Part& part = parts[i];
       const model::Execution& operation = executions[i];
       const auto rank = rank_of(matched, part);
       if (operation.graph || !rank || !operation.peer) {
@@ -244,7 +242,7 @@ class Collector {
   }
 
   // A rank has got all when its last receive ends, and that is after the first send of each.
-  void add_all_to_all(const match::Parts::Range& parts, Executions executions) {
+  void add_all_to_all(Parts parts, Executions executions) {
     for (std::size_t first = 0; first < parts.size();) {
       Times rank{kNoEnd, kNoEnd, kNoStart};
       std::size_t last = first;

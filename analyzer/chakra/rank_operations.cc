@@ -108,7 +108,7 @@ class Finder {
     made_.clear();
     for (std::size_t i = 0; i < operation.part_count; ++i) {
       const auto part = static_cast<std::uint32_t>(operation.first_part + i);
-      made_.push_back(times_of(matches_.parts[part], seen.executions[i]));
+      made_.push_back(times_of(seen.parts[i], seen.executions[i]));
       made_.back().matched = seen.index;
       made_.back().part = part;
     }

@@ -95,28 +95,30 @@ void Facts::compute_operations() const {
 
 void Facts::read_ranks(const match::MatchedOperation& operation,
                        std::vector<RankTimes>& rows) const {
+  std::vector<match::Part> parts;
   std::vector<model::Execution> executions;
+  parts.reserve(operation.part_count);
   executions.reserve(operation.part_count);
   for (const match::Part& part : match::parts_of(matches_, operation)) {
+    parts.push_back(part);
     executions.push_back(match::execution_of(traces_, part));
   }
-  take_ranks(operation, executions, rows);
+  take_ranks(operation, parts, executions, rows);
 }
 
-void Facts::take_ranks(const match::MatchedOperation& operation,
+void Facts::take_ranks(const match::MatchedOperation& operation, std::span<const match::Part> parts,
                        std::span<const model::Execution> executions,
                        std::vector<RankTimes>& rows) const {
   rows.clear();
   const match::Communicator& communicator = matches_.communicators[operation.communicator];
   for (std::size_t i = 0; i < executions.size(); ++i) {
-    const std::size_t place = operation.first_part + i;
-    const match::Part& part = matches_.parts[place];
+    const match::Part& part = parts[i];
     const model::Execution& one = executions[i];
     RankTimes rank;
     rank.member = part.member;
     rank.file = part.file;
     rank.host = alignment_.host_of(part.file);
-    rank.part = static_cast<std::uint32_t>(place);
+    rank.part = static_cast<std::uint32_t>(operation.first_part + i);
     rank.has_execution = ran_to_its_end(one);
     rank.times_from = one.times_from;
     // A send of a rank to itself is a copy, and NCCL reports only its call.
@@ -179,10 +181,11 @@ OperationFacts Facts::ranks_of(std::size_t operation, std::vector<RankTimes>& ro
   return make(matched, flow_of(operation, rows), rows);
 }
 
-OperationFacts Facts::make_from(std::size_t operation, std::span<const model::Execution> executions,
+OperationFacts Facts::make_from(std::size_t operation, std::span<const match::Part> parts,
+                                std::span<const model::Execution> executions,
                                 std::vector<RankTimes>& rows) const {
   const match::MatchedOperation& matched = matches_.operations[operation];
-  take_ranks(matched, executions, rows);
+  take_ranks(matched, parts, executions, rows);
   return make(matched, flow_of(operation, rows), rows);
 }
 

@@ -50,7 +50,8 @@ struct OperationFacts {
 
 /// A matched operation while its ranks are at hand.
 struct SeenOperation {
-  std::uint32_t index;                           // of Matches::operations
+  std::uint32_t index;  // of Matches::operations
+  std::span<const match::Part> parts;
   std::span<const model::Execution> executions;  // of its parts
   const OperationFacts& facts;
   std::vector<RankTimes>& rows;  // its ranks, as of Facts::ranks_of; they may be taken away
@@ -86,13 +87,20 @@ class Facts {
   template <typename Take>
   void ranks_of_each(std::span<const std::uint32_t> operations, const Take& take) const {
     match::Executions memory;
+    ranks_of_each(operations, memory, take);
+  }
+  /// The same with memory that the caller uses again.
+  template <typename Take>
+  void ranks_of_each(std::span<const std::uint32_t> operations, match::Executions& memory,
+                     const Take& take) const {
     std::vector<RankTimes> rows;
-    match::read_executions(traces_, matches_, operations, memory,
-                           [&](std::size_t i, std::span<const model::Execution> executions) {
-                             const OperationFacts facts =
-                                 make_from(operations[i], executions, rows);
-                             take(i, SeenOperation{operations[i], executions, facts, rows});
-                           });
+    match::read_parts(traces_, matches_, operations, memory,
+                      [&](std::size_t i, std::span<const match::Part> parts,
+                          std::span<const model::Execution> executions) {
+                        const OperationFacts facts =
+                            make_from(operations[i], parts, executions, rows);
+                        take(i, SeenOperation{operations[i], parts, executions, facts, rows});
+                      });
   }
   /// Calls take(i, arrival_ns) with the last arrival of each of several operations at those of its
   /// ranks whose rows are here; nothing if none of them has a time.
@@ -100,12 +108,13 @@ class Facts {
   void last_arrivals(std::span<const std::uint32_t> operations, const Take& take) const {
     match::Executions memory;
     std::vector<RankTimes> rows;
-    match::read_executions(
-        traces_, matches_, operations, memory,
-        [&](std::size_t i, std::span<const model::Execution> executions) {
-          take_ranks(matches_.operations[operations[i]], executions, rows);
-          take(i, rows.empty() ? std::optional<std::int64_t>() : rows.back().arrival_ns);
-        });
+    match::read_parts(traces_, matches_, operations, memory,
+                      [&](std::size_t i, std::span<const match::Part> parts,
+                          std::span<const model::Execution> executions) {
+                        take_ranks(matches_.operations[operations[i]], parts, executions, rows);
+                        take(i,
+                             rows.empty() ? std::optional<std::int64_t>() : rows.back().arrival_ns);
+                      });
   }
   /// The last arrival alone, which takes less time. `rows` is for its memory.
   std::int64_t last_arrival_ns(std::size_t operation, std::vector<RankTimes>& rows) const;
@@ -125,11 +134,12 @@ class Facts {
  private:
   OperationFacts make(const match::MatchedOperation& operation, const FlowOfOperation& flow,
                       std::vector<RankTimes>& rows) const;
-  OperationFacts make_from(std::size_t operation, std::span<const model::Execution> executions,
+  OperationFacts make_from(std::size_t operation, std::span<const match::Part> parts,
+                           std::span<const model::Execution> executions,
                            std::vector<RankTimes>& rows) const;
   /// Fills in all but what they waited.
   void read_ranks(const match::MatchedOperation& operation, std::vector<RankTimes>& rows) const;
-  void take_ranks(const match::MatchedOperation& operation,
+  void take_ranks(const match::MatchedOperation& operation, std::span<const match::Part> parts,
                   std::span<const model::Execution> executions, std::vector<RankTimes>& rows) const;
   void compute_operations() const;
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Reads the executions of a few matched operations together. The operations of a rank lie side by
-// side in memory, and those of another rank lie far away. So it takes less time to read them rank
-// by rank than operation by operation.
+// Reads the parts of a few matched operations together. The operations of a rank lie side by side
+// in memory, and those of another rank lie far away. So it takes less time to read them rank by
+// rank than operation by operation.
 #ifndef RINGSIDE_ANALYZER_MATCH_EXECUTIONS_H
 #define RINGSIDE_ANALYZER_MATCH_EXECUTIONS_H
 
@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <numeric>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "analyzer/match/matcher.h"
@@ -43,38 +44,60 @@ void visit_rank_by_rank(const Matches& matches, std::span<const std::uint32_t> o
   }
 }
 
-class Executions {
+/// What one function of model::Operations tells of each part of a few operations, and the parts.
+template <auto kRead>
+class ReadParts {
  public:
+  using Value = decltype((std::declval<const model::Operations&>().*kRead)(0));
+
   /// More than these at a time do not stay in a core's cache.
   static constexpr std::size_t kAtATime = 16;
 
   /// Reads those of all ranks. `operations` are indices into Matches::operations, of which those
   /// that follow each other in time are best read together.
   void read(const model::Traces& traces, const Matches& matches,
-            std::span<const std::uint32_t> operations);
+            std::span<const std::uint32_t> operations) {
+    first_.assign(1, 0);
+    for (const std::uint32_t operation : operations) {
+      first_.push_back(first_.back() + matches.operations[operation].part_count);
+    }
+    values_.resize(first_.back());
+    parts_.resize(first_.back());
+    visit_rank_by_rank(matches, operations, [&](std::size_t i, std::size_t number) {
+      const Part part = matches.parts[matches.operations[operations[i]].first_part + number];
+      parts_[first_[i] + number] = part;
+      values_[first_[i] + number] = (traces.files[part.file].operations.*kRead)(part.operation);
+    });
+  }
 
-  /// The executions of the i-th of these, in the order of its parts.
-  std::span<const model::Execution> of(std::size_t i) const {
-    return std::span(executions_).subspan(first_[i], first_[i + 1] - first_[i]);
+  /// Those of the i-th of these, in the order of its parts.
+  std::span<const Value> of(std::size_t i) const {
+    return std::span(values_).subspan(first_[i], first_[i + 1] - first_[i]);
+  }
+  std::span<const Part> parts_of(std::size_t i) const {
+    return std::span(parts_).subspan(first_[i], first_[i + 1] - first_[i]);
   }
 
  private:
-  std::vector<model::Execution> executions_;
+  std::vector<Value> values_;
+  std::vector<Part> parts_;
   std::vector<std::size_t> first_;  // of each operation, and where the last one ends
 };
 
-/// Calls take(i, executions) for each of the operations, some of which are read at a time. `memory`
-/// is for that.
-template <typename Take>
-void read_executions(const model::Traces& traces, const Matches& matches,
-                     std::span<const std::uint32_t> operations, Executions& memory,
-                     const Take& take) {
-  for (std::size_t first = 0; first < operations.size(); first += Executions::kAtATime) {
+using Executions = ReadParts<&model::Operations::execution>;
+using CallTimes = ReadParts<&model::Operations::call_time_ns>;
+
+/// Calls take(i, parts, values) for each of the operations, some of which are read at a time.
+/// `memory`, an Executions or a CallTimes, is for that.
+template <typename Memory, typename Take>
+void read_parts(const model::Traces& traces, const Matches& matches,
+                std::span<const std::uint32_t> operations, Memory& memory, const Take& take) {
+  for (std::size_t first = 0; first < operations.size(); first += Memory::kAtATime) {
     const auto some =
-        operations.subspan(first, std::min(Executions::kAtATime, operations.size() - first));
+        operations.subspan(first, std::min(Memory::kAtATime, operations.size() - first));
     memory.read(traces, matches, some);
     for (std::size_t i = 0; i < some.size(); ++i) {
-      take(first + i, memory.of(i));
+      take(first + i, memory.parts_of(i), memory.of(i));
     }
   }
 }

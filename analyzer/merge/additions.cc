@@ -21,7 +21,7 @@ namespace {
 
 // Where the slice of a rank's operation ends in the merged file.
 struct SliceEnd {
-  std::uint64_t operation = 0;  // "op" of its file
+  std::uint64_t operation = 0;  // its index in its file
   std::int64_t end_ns = 0;
 };
 
@@ -100,8 +100,7 @@ class Adder {
         if (!has_begun[row.waits_for]) {
           has_begun[row.waits_for] = true;
           ++arrows_;
-          const std::uint32_t from = matches_.parts[last.part].operation;
-          add_end(last.file, traces_.files[last.file].operations.id(from), last.arrival_ns, true);
+          add_end(last.file, matches_.parts[last.part].operation, last.arrival_ns, true);
         }
         add_end(row.file, ends[i].operation, end_ns, false);
       }
@@ -128,8 +127,8 @@ class Adder {
     }
     if (end_ns > begin_ns + kRounding_ns) {
       ++arrows_;
-      add_end(from.file, send.id, begin_ns, true);
-      add_end(to.file, receive.id, end_ns, false);
+      add_end(from.file, from.operation, begin_ns, true);
+      add_end(to.file, to.operation, end_ns, false);
     }
   }
 
@@ -171,11 +170,9 @@ void find_ends(const facts::Facts& facts, const facts::SeenOperation& seen,
   for (std::size_t i = 0; i < seen.rows.size(); ++i) {
     const facts::RankTimes& row = seen.rows[i];
     if (row.waits_for != facts::RankTimes::kNobody) {
-      const model::Execution& one =
-          seen.executions[row.part - matches.operations[seen.index].first_part];
-      const std::uint32_t operation = matches.parts[row.part].operation;
-      ends[i] = {facts.traces().files[row.file].operations.id(operation),
-                 facts.alignment().to_common_ns(row.file, *one.end_ns)};
+      const std::size_t part = row.part - matches.operations[seen.index].first_part;
+      const model::Execution& one = seen.executions[part];
+      ends[i] = {seen.parts[part].operation, facts.alignment().to_common_ns(row.file, *one.end_ns)};
     }
   }
 }
@@ -265,6 +262,7 @@ void add_additions(const facts::Facts& facts, const PlanOptions& options, Plan& 
   Adder adder(facts, options.has_arrows, plan);
   Late late;
   std::vector<Known> known;
+  std::vector<match::Executions> executions(core_count());
   std::size_t end = 0;
   for (std::size_t begin = 0; begin < operations.size(); begin = end) {
     for (std::size_t parts = 0;
@@ -273,9 +271,9 @@ void add_additions(const facts::Facts& facts, const PlanOptions& options, Plan& 
     }
     known.resize(std::max(known.size(), end - begin));
     constexpr std::size_t kTogether = match::Executions::kAtATime;
-    for_each_on_cores((end - begin) / kTogether + 1, [&](std::size_t, std::size_t portion) {
+    for_each_on_cores((end - begin) / kTogether + 1, [&](std::size_t thread, std::size_t portion) {
       const std::size_t first = portion * kTogether;
-      facts.ranks_of_each(match::portion_of(begin + first, kTogether, end),
+      facts.ranks_of_each(match::portion_of(begin + first, kTogether, end), executions[thread],
                           [&](std::size_t i, const facts::SeenOperation& seen) {
                             Known& made = known[first + i];
                             find_ends(facts, seen, made.ends);
@@ -293,6 +291,17 @@ void add_additions(const facts::Facts& facts, const PlanOptions& options, Plan& 
       }
     }
   }
+  // The ids of one file are near each other in memory, those of one operation are not.
+  for_each_on_cores(plan.processes.size(), [&](std::size_t, std::size_t i) {
+    ProcessPlan& process = plan.processes[i];
+    const model::Operations& own = facts.traces().files[process.file].operations;
+    for (Wait& wait : process.waits) {
+      wait.operation = own.id(wait.operation);
+    }
+    for (ArrowEnd& one : process.arrow_ends) {
+      one.operation = own.id(one.operation);
+    }
+  });
   std::vector<ProcessPlan*> processes(facts.traces().files.size());  // by file
   for (ProcessPlan& process : plan.processes) {
     processes[process.file] = &process;

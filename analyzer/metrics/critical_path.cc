@@ -53,7 +53,7 @@ void PathFinder::add(std::size_t thread, const facts::SeenOperation& seen) {
     return;
   }
   for (std::size_t i = 0; i < seen.executions.size(); ++i) {
-    const match::Part part = matches_.parts[operation.first_part + i];
+    const match::Part part = seen.parts[i];
     if (facts::ran_to_its_end(seen.executions[i])) {
       add(part.member, part.file, operation.first_part + i, std::nullopt);
     }

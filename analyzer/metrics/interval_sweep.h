@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "analyzer/metrics/merge_runs.h"
 #include "analyzer/model/saturating.h"
 
 namespace ringside::metrics {
@@ -54,9 +55,9 @@ std::int64_t sweep(std::vector<Edge>& edges, Between between) {
 }
 
 /// The time in which at least one of the intervals runs, without an edge for each of their ends:
-/// links have many.
+/// links have many. They mostly come nearly in order.
 inline std::int64_t union_ns(std::vector<std::pair<std::int64_t, std::int64_t>>& intervals) {
-  std::sort(intervals.begin(), intervals.end());
+  merge_runs(intervals);
   std::int64_t total_ns = 0;
   std::int64_t until_ns = std::numeric_limits<std::int64_t>::min();
   for (const auto& [start_ns, end_ns] : intervals) {

@@ -30,10 +30,10 @@ class Measurer {
         intervals_(who.all().size()) {}
 
   /// `waits`: nothing if it is not known who waited.
-  void add(std::uint32_t index, std::span<const model::Execution> executions,
+  void add(std::uint32_t index, std::span<const match::Part> parts,
+           std::span<const model::Execution> executions,
            const std::optional<std::span<const ChargedWait>>& waits, Iteration& iteration) {
     const match::MatchedOperation& operation = matches_.operations[index];
-    const auto parts = match::parts_of(matches_, operation);
     for (std::size_t i = 0; i < parts.size(); ++i) {
       const model::Execution& one = executions[i];
       if (facts::ran_to_its_end(one)) {
@@ -116,9 +116,10 @@ void measure_iterations(const facts::Facts& facts, const GlobalRanks& who,
     indices.push_back(one.operation);
   }
   Measurer measurer(facts, who);
-  const auto add = [&](std::size_t i, std::span<const model::Execution> executions) {
+  const auto add = [&](std::size_t i, std::span<const match::Part> parts,
+                       std::span<const model::Execution> executions) {
     Iteration& iteration = iterations[operations[i].iteration];
-    measurer.add(indices[i], executions, waits.of(indices[i]), iteration);
+    measurer.add(indices[i], parts, executions, waits.of(indices[i]), iteration);
     if (i + 1 == operations.size() || operations[i + 1].iteration != operations[i].iteration) {
       measurer.finish(iteration);
     }
@@ -126,11 +127,11 @@ void measure_iterations(const facts::Facts& facts, const GlobalRanks& who,
   if (thread) {
     facts.ranks_of_each(indices, [&](std::size_t i, const facts::SeenOperation& seen) {
       waits.add(*thread, seen);
-      add(i, seen.executions);
+      add(i, seen.parts, seen.executions);
     });
   } else {
     match::Executions memory;
-    match::read_executions(facts.traces(), facts.matches(), indices, memory, add);
+    match::read_parts(facts.traces(), facts.matches(), indices, memory, add);
   }
 }
 

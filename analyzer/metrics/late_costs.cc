@@ -59,6 +59,7 @@ bool LateCosts::add_all(const facts::Fold& also) {
   const std::vector<std::uint32_t> order = order_operations(facts_, &is_contradictory);
   std::vector<ChargeFinder> finders(core_count(), ChargeFinder(facts_, cascade_.is_needed()));
   // The memory of each serves one operation after the other.
+  std::vector<match::Executions> executions(core_count());
   std::vector<Read> reads;
   std::vector<Read> reads_before;
   std::span<const std::uint32_t> before;
@@ -76,6 +77,7 @@ bool LateCosts::add_all(const facts::Fold& also) {
       }
       const std::size_t begin = (task - 1) * kTogether;
       facts_.ranks_of_each(some.subspan(begin, std::min(kTogether, some.size() - begin)),
+                           executions[thread],
                            [&](std::size_t i, const facts::SeenOperation& seen) {
                              if (also) {
                                also(thread, seen);

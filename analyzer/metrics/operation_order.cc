@@ -6,6 +6,7 @@
 #include <queue>
 #include <utility>
 
+#include "analyzer/metrics/merge_runs.h"
 #include "analyzer/model/parallel.h"
 
 namespace ringside::metrics {
@@ -18,28 +19,6 @@ struct Call {
   std::uint32_t matched = 0;
   std::uint32_t own = 0;
 };
-
-// The calls of each function come in their order, so the moments are a few runs that ascend.
-void merge_runs(std::vector<MomentKey>& moments) {
-  std::vector<std::size_t> ends = {0};  // of runs, behind the beginning of the first
-  for (std::size_t i = 1; i <= moments.size(); ++i) {
-    if (i == moments.size() || moments[i] < moments[i - 1]) {
-      ends.push_back(i);
-    }
-  }
-  const auto at = [&](std::size_t i) { return moments.begin() + static_cast<std::ptrdiff_t>(i); };
-  while (ends.size() > 2) {
-    std::vector<std::size_t> fewer = {0};
-    for (std::size_t i = 2; i < ends.size(); i += 2) {
-      std::inplace_merge(at(ends[i - 2]), at(ends[i - 1]), at(ends[i]));
-      fewer.push_back(ends[i]);
-    }
-    if (fewer.back() != moments.size()) {
-      fewer.push_back(moments.size());
-    }
-    ends = std::move(fewer);
-  }
-}
 
 // The matched operations of which the file has a start, in the order of these. `calls` are in the
 // order of the matched operations.
@@ -56,7 +35,7 @@ std::vector<std::uint32_t> by_start(const model::Operations& operations,
       starts.emplace_back(*start_ns, call.matched);
     }
   }
-  merge_runs(starts);
+  merge_runs(starts);  // the calls of each function come in their order
   std::vector<std::uint32_t> ordered;
   ordered.reserve(starts.size());
   for (const MomentKey& start : starts) {

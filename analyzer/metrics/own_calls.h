@@ -32,37 +32,29 @@ std::optional<std::int64_t> call_time(const Times& operation) {
   return operation.enqueue_start_ns ? operation.enqueue_start_ns : operation.start_ns;
 }
 
-/// Calls visit(member, part, time_ns) for each rank that called the operation, with its first call;
-/// ranks whose call has no time are left out. `executions` are those of its parts.
-template <typename Visit>
-void for_each_caller(const match::Matches& matches, const match::MatchedOperation& operation,
-                     std::span<const model::Execution> executions, const Visit& visit) {
-  for (std::size_t i = 0; i < executions.size();) {
-    const std::uint32_t member = matches.parts[operation.first_part + i].member;
-    std::optional<std::int64_t> first_ns;
-    std::size_t first = i;
-    for (; i < executions.size() && matches.parts[operation.first_part + i].member == member; ++i) {
-      const auto time_ns = call_time(executions[i]);
-      if (time_ns && (!first_ns || *time_ns < *first_ns)) {
-        first_ns = time_ns;
-        first = i;
-      }
-    }
-    if (first_ns) {
-      visit(member, static_cast<std::uint32_t>(operation.first_part + first), *first_ns);
-    }
-  }
-}
-
-/// The same for each of several operations, calling visit(i, member, part, time_ns).
+/// Calls visit(i, member, part, time_ns) for each rank that called the i-th of the operations, with
+/// its first call, operation by operation; ranks whose call has no time are left out.
 template <typename Visit>
 void for_each_caller(const model::Traces& traces, const match::Matches& matches,
                      std::span<const std::uint32_t> operations, const Visit& visit) {
-  match::Executions memory;
-  match::read_executions(traces, matches, operations, memory, [&](std::size_t i, auto executions) {
-    for_each_caller(matches, matches.operations[operations[i]], executions,
-                    [&](auto... call) { visit(i, call...); });
-  });
+  match::CallTimes memory;
+  match::read_parts(traces, matches, operations, memory,
+                    [&](std::size_t i, std::span<const match::Part> parts, const auto& times_ns) {
+                      const auto first_part = matches.operations[operations[i]].first_part;
+                      for (std::size_t k = 0; k < parts.size();) {
+                        const std::uint32_t member = parts[k].member;
+                        std::size_t first = k;
+                        for (; k < parts.size() && parts[k].member == member; ++k) {
+                          const bool is_first =
+                              times_ns[k] && (!times_ns[first] || *times_ns[k] < *times_ns[first]);
+                          first = is_first ? k : first;
+                        }
+                        if (times_ns[first]) {
+                          visit(i, member, static_cast<std::uint32_t>(first_part + first),
+                                *times_ns[first]);
+                        }
+                      }
+                    });
 }
 
 /// The calls that were found to repeat, and the scope in which they do.

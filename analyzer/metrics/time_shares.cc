@@ -38,7 +38,7 @@ TimeShares::TimeShares(const facts::Facts& facts)
 void TimeShares::add(std::size_t thread, const facts::SeenOperation& seen) {
   const match::Matches& matches = facts_.matches();
   const match::MatchedOperation& operation = matches.operations[seen.index];
-  const auto parts = match::parts_of(matches, operation);
+  const std::span<const match::Part> parts = seen.parts;
   std::vector<OfRank>& ranks = of_thread_[thread];
   for (std::size_t i = 0; i < parts.size(); ++i) {
     if (i == 0 || parts[i].member != parts[i - 1].member) {

@@ -221,9 +221,9 @@ std::uint32_t Operations::context(std::size_t index) const {
   return shapes_[static_cast<std::size_t>(rows_.at<kShape>(index))].context;
 }
 
-std::int64_t Operations::call_ns(std::size_t index) const {
+OptionalNumber<std::int64_t> Operations::call_time_ns(std::size_t index) const {
   const Row row = rows_.first<kStart + 1>(index);
-  return unpack(row[kEnqueueStart]).value_or(unpack(row[kStart]).value_or(0));
+  return unpack(unpack(row[kEnqueueStart]) ? row[kEnqueueStart] : row[kStart]);
 }
 
 Execution Operations::execution(std::size_t index) const {

@@ -64,7 +64,9 @@ class Operations {
   CallIdentity call(std::size_t index) const;
   /// Parts of it, for what sorts many.
   std::uint32_t context(std::size_t index) const;
-  std::int64_t call_ns(std::size_t index) const;
+  /// When it was called; where that is not known, when it began.
+  OptionalNumber<std::int64_t> call_time_ns(std::size_t index) const;
+  std::int64_t call_ns(std::size_t index) const { return call_time_ns(index).value_or(0); }
   std::uint64_t id(std::size_t index) const;
   std::optional<std::uint64_t> group(std::size_t index) const;
 

@@ -23,12 +23,10 @@ constexpr std::int64_t kNever_ns = std::numeric_limits<std::int64_t>::max();
 
 // The first call of the operation on any of its ranks, on the common clock.
 std::int64_t first_call_of(const facts::Facts& facts, const facts::SeenOperation& seen) {
-  const match::Matches& matches = facts.matches();
-  const auto parts = match::parts_of(matches, matches.operations[seen.index]);
   std::int64_t first_ns = kNever_ns;
-  for (std::size_t i = 0; i < parts.size(); ++i) {
+  for (std::size_t i = 0; i < seen.parts.size(); ++i) {
     const std::int64_t call_ns = metrics::call_time(seen.executions[i]).value_or(0);
-    first_ns = std::min(first_ns, facts.alignment().to_common_ns(parts[i].file, call_ns));
+    first_ns = std::min(first_ns, facts.alignment().to_common_ns(seen.parts[i].file, call_ns));
   }
   return first_ns;
 }
