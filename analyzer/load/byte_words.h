@@ -5,8 +5,10 @@
 #define RINGSIDE_ANALYZER_LOAD_BYTE_WORDS_H
 
 #include <bit>
+#include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <string_view>
 
 namespace ringside::load {
 
@@ -17,6 +19,12 @@ inline std::uint64_t load_word(const char* at) {
   std::uint64_t bytes = 0;
   std::memcpy(&bytes, at, sizeof(bytes));
   return bytes;
+}
+
+/// Whether a text is one that is known when this is compiled: without a call of memcmp.
+template <std::size_t kSize>
+bool is_text(std::string_view text, const char (&known)[kSize]) {
+  return text.size() == kSize - 1 && std::memcmp(text.data(), known, kSize - 1) == 0;
 }
 
 /// The top bit of each byte that equals `wanted`; exact, no carry crosses bytes.

@@ -176,7 +176,7 @@ bool EventLine::take_canonical_arguments(load::CanonicalCursor& place) {
     if (!cursor.key(key)) {
       return false;
     }
-    const bool is_operation = key == "op";
+    const bool is_operation = load::is_text(key, "op");
     if (!is_operation && (!is_slice || key.size() > kLongestArgument)) {
       if (!cursor.skip_value()) {
         return false;
@@ -200,12 +200,6 @@ bool EventLine::take_canonical_arguments(load::CanonicalCursor& place) {
   } while (cursor.skip(','));
   place = cursor;
   return place.skip('}');
-}
-
-EventLine::Argument EventLine::argument(std::string_view key) const {
-  const auto found = std::find_if(arguments_.begin(), arguments_.end(),
-                                  [&](const Argument& one) { return one.key == key; });
-  return found == arguments_.end() ? Argument() : *found;
 }
 
 std::optional<std::string> EventLine::parse_any(std::string_view json) {

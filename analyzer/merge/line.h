@@ -5,6 +5,7 @@
 #ifndef RINGSIDE_ANALYZER_MERGE_LINE_H
 #define RINGSIDE_ANALYZER_MERGE_LINE_H
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -53,13 +54,11 @@ class EventLine {
   /// Returns a whole number among the args; nothing if there is none of this key.
   template <std::size_t kSize>
   std::optional<std::int64_t> integer(const char (&key)[kSize]) const {
-    static_assert(kSize - 1 <= kLongestArgument);
     return argument(key).number;
   }
   /// Returns a text among the args; an empty one if there is none of this key.
   template <std::size_t kSize>
   std::string_view text(const char (&key)[kSize]) const {
-    static_assert(kSize - 1 <= kLongestArgument);
     return argument(key).text;
   }
 
@@ -91,7 +90,14 @@ class EventLine {
   };
 
   /// Returns the first of this key; one without a value if there is none.
-  Argument argument(std::string_view key) const;
+  template <std::size_t kSize>
+  Argument argument(const char (&key)[kSize]) const {
+    static_assert(kSize - 1 <= kLongestArgument);
+    const auto found = std::find_if(arguments_.begin(), arguments_.end(), [&](const Argument& one) {
+      return load::is_text(one.key, key);
+    });
+    return found == arguments_.end() ? Argument() : *found;
+  }
   void clear();
   /// Reads a line that is written as the plugin writes it, as nearly all are: in one pass, without
   /// simdjson. Returns false if anything else stands there, be it right or wrong in JSON; what was

@@ -43,6 +43,7 @@ ProcessLines::ProcessLines(const model::Traces& traces, const align::Alignment& 
       names_(traces, file_),
       has_extended_wait_(process_.waits.size()),
       has_extended_arrow_(process_.arrow_ends.size()) {
+  open_.reserve(spare_texts.size());  // as many as another process had at its end
   const std::string pid = std::to_string(process_.pid);
   ids_ = "\"pid\":" + pid + ",\"tid\":" + pid;
   slice_start_ = R"({"ph":"X","cat":"op","pid":)" + pid + ",\"tid\":";
@@ -65,7 +66,7 @@ std::optional<std::string> ProcessLines::take(std::string_view json, std::string
   if (auto failure = line_.parse(json)) {
     return failure;
   }
-  if (line_.phase == "M") {
+  if (load::is_text(line_.phase, "M")) {
     if (line_.gpu_index) {
       gpus_.insert(*line_.gpu_index);
     }
@@ -75,7 +76,7 @@ std::optional<std::string> ProcessLines::take(std::string_view json, std::string
   if (!has_steps_ && line_.category == schema::kCategoryStep) {
     return std::nullopt;
   }
-  if (line_.phase == "b" || line_.phase == "e") {
+  if (load::is_text(line_.phase, "b") || load::is_text(line_.phase, "e")) {
     return take_async(output);
   }
   // This is so of a part, too: what the others have adds up to the same.
@@ -133,7 +134,7 @@ void ProcessLines::close_slice(OpenSlices::iterator slice) {
 // around an operation only has the row's name.
 std::optional<std::string> ProcessLines::take_async(std::string& output) {
   key_.assign(line_.category).append(1, '\n').append(line_.id);
-  if (line_.phase == "e") {
+  if (load::is_text(line_.phase, "e")) {
     const auto slice = open_.find(key_);
     if (slice == open_.end()) {
       return std::nullopt;  // of a frame, or of what is not kept
