@@ -403,7 +403,6 @@ bool choose_traces(const AnalysisOptions& options, Analysis& analysis) {
   analysis.graphs = std::move(graphs);
   if (!analysis.graphs.empty()) {
     add_unprofiled(analysis.traces, analysis.graphs);
-    metrics::number_steps(analysis.graphs);
   }
   return true;
 }
@@ -474,6 +473,9 @@ std::unique_ptr<Analysis> analyse(const AnalysisOptions& options) {
   const load::Progress not_counted;
   const ProgressLine line("matching the ranks", not_counted);
   align_clocks(options, *analysis);
+  if (!analysis->graphs.empty()) {
+    metrics::number_steps(analysis->traces, align::clock_of(analysis->alignment), analysis->graphs);
+  }
   return match_chosen(options, *analysis) ? std::move(analysis) : nullptr;
 }
 

@@ -90,6 +90,9 @@ std::string complete_graphs(const AnalysisOptions& options, std::optional<std::s
         return is_needed;
       });
     }
+    if (graph.steps.empty()) {
+      whole.steps.clear();  // a recording that is no step, since others have ranges
+    }
     if (error || whole.nodes.size() != graph.whole_nodes ||
         whole.steps.size() != graph.steps.size()) {
       trouble = join.path + " changed while it was read" + (error ? ": " + *error : "");

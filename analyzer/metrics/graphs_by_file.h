@@ -11,7 +11,9 @@
 #include <optional>
 #include <vector>
 
+#include "analyzer/match/common_clock.h"
 #include "analyzer/metrics/step_path.h"
+#include "analyzer/model/trace.h"
 
 namespace ringside::metrics {
 
@@ -34,9 +36,13 @@ class GraphsByFile {
   std::map<std::uint32_t, std::vector<std::uint32_t>> by_file_;
 };
 
-/// Counts the occurrences of a step's name over all profiles of a process: until then they are
-/// counted in each.
-void number_steps(std::vector<ProcessGraph>& graphs);
+/// Says which steps of all processes are one: those that have the same name and number. Until then
+/// each profile counts for itself. The steps of one name are counted over all profiles of a
+/// process. A process that has fewer of them than another one was not profiled all the time: each
+/// of its steps then gets the number of that step of the other one that began at the nearest time,
+/// by the clock. A profile without ranges that are steps is itself one only if no profile has any.
+void number_steps(const model::Traces& traces, const match::CommonClock& clock,
+                  std::vector<ProcessGraph>& graphs);
 
 }  // namespace ringside::metrics
 

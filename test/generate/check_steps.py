@@ -160,9 +160,18 @@ class Check:
             self.gains(row["step"], real, ask(ringside, directory, "--instance", str(index))["shares"], close_ns)
         cut_profiles(directory)
         of_two = ask(ringside, directory)
+        self.expect(of_two == ask(ringside, directory, "--graph-memory", "1"), "two profiles: another answer with less memory")
         for key in ("steps", "ranks", "exposed"):
             self.expect(as_of_two(of_two[key]) == as_of_two(tables[key]),
                         f"other {key} of two profiles of each rank: {of_two[key]}, of one: {tables[key]}")
+
+
+    def without_steps(self, ringside, directory):
+        """A profile without ProfilerStep has no step, whatever the others have."""
+        profile = max((pathlib.Path(directory) / "profiles").iterdir())
+        profile.write_text(profile.read_text(encoding="utf-8").replace("ProfilerStep#", "other "), encoding="utf-8")
+        self.expect(ask(ringside, directory) == ask(ringside, directory, "--annotation", "ProfilerStep"),
+                    "a profile without steps cuts those of others")
 
 
 def main():
@@ -177,6 +186,7 @@ def main():
             subprocess.run([options.generate, directory, str(seed), *more, *hosts], check=True)
             check.wrong = []
             check.job(options.ringside, directory, CLOSE_NS)
+            check.without_steps(options.ringside, directory)
         if check.wrong:
             failed.append(seed)
             print(f"seed {seed}:", *check.wrong[:8], sep="\n  ")

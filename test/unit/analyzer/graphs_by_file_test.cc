@@ -67,6 +67,18 @@ TEST_CASE("at the border of two profiles an operation is in the one that has its
   CHECK(GraphsByFile(graphs).at(3, 1, 11'900'000'000) == 1U);
 }
 
+// Traces of five processes whose clocks show the same.
+model::Traces traces() {
+  model::Traces made;
+  made.files.resize(5);
+  return made;
+}
+
+void number_steps(std::vector<ProcessGraph>& graphs) {
+  const model::Traces all = traces();
+  number_steps(all, match::realtime_clock(all), graphs);
+}
+
 TEST_CASE("steps of one name are counted over all profiles of a process") {
   std::vector<ProcessGraph> graphs =
       list_of(profile(3, 11'000'000'000, {"train", "other"}),
@@ -78,6 +90,31 @@ TEST_CASE("steps of one name are counted over all profiles of a process") {
   CHECK(graphs[0].graph.steps[0].occurrence == 2);
   CHECK(graphs[0].graph.steps[1].occurrence == 0);
   CHECK(graphs[2].graph.steps[0].occurrence == 0);
+}
+
+TEST_CASE("a process that was not profiled all the time has the steps of others at that time") {
+  std::vector<ProcessGraph> graphs = list_of(
+      profile(1, 1'000'000'000, {"train", "train"}), profile(1, 11'000'000'000, {"train", "train"}),
+      profile(2, 11'100'000'000, {"train", "train"}), profile(3, 1'900'000'000, {"train"}));
+  for (std::size_t i = 0; i < 3; ++i) {
+    graphs[i].graph.steps[1].occurrence = 1;
+  }
+  number_steps(graphs);
+  CHECK(graphs[2].graph.steps[0].occurrence == 2);
+  CHECK(graphs[2].graph.steps[1].occurrence == 3);
+  CHECK(graphs[3].graph.steps[0].occurrence == 1);
+}
+
+TEST_CASE("a recording without ranges is a step only where no profile has any") {
+  std::vector<ProcessGraph> graphs =
+      list_of(profile(1, 1'000'000'000, {"ProfilerStep#0"}), profile(2, 1'000'000'000, {""}));
+  number_steps(graphs);
+  CHECK(graphs[0].graph.steps.size() == 1);
+  CHECK(graphs[1].graph.steps.empty());
+  std::vector<ProcessGraph> alone = list_of(profile(1, 0, {""}), profile(2, 0, {""}));
+  number_steps(alone);
+  CHECK(alone[0].graph.steps.size() == 1);
+  CHECK(alone[1].graph.steps.size() == 1);
 }
 
 }  // namespace ringside::metrics
