@@ -114,14 +114,20 @@ ExitStatus run_dependencies(const DependenciesOptions& given) {
     tell("ringside dependencies: no trace of PyTorch's profiler in " + options.kineto.front());
     return kExitNoInput;
   }
-  if (parts.empty()) {
-    tell("ringside dependencies: --rank: no trace is of these ranks");
-    return kExitNoInput;
+  for (const std::int64_t rank : ranks) {
+    if (std::none_of(parts.begin(), parts.end(),
+                     [&](const auto& part) { return part.rank == rank; })) {
+      tell("ringside dependencies: --rank: no trace is of rank " + std::to_string(rank));
+      return kExitNoInput;
+    }
   }
-  if (!options.choice.threads.empty() &&
-      std::none_of(parts.begin(), parts.end(), [](const auto& part) { return part.has_threads; })) {
-    tell("ringside dependencies: --thread: no trace has calls of these threads");
-    return kExitNoInput;
+  for (const std::int64_t thread : options.choice.threads) {
+    if (std::none_of(parts.begin(), parts.end(),
+                     [&](const auto& part) { return part.threads.contains(thread); })) {
+      tell("ringside dependencies: --thread: no trace has calls of thread " +
+           std::to_string(thread));
+      return kExitNoInput;
+    }
   }
   const bool has_ranges =
       std::any_of(parts.begin(), parts.end(), [](const auto& part) { return part.ranges > 0; });
@@ -135,6 +141,10 @@ ExitStatus run_dependencies(const DependenciesOptions& given) {
     return kExitNoInput;
   }
   report::Document document = report::dependencies_document(std::move(parts), options.choice);
+  for (const model::Problem& unused : problems.files()) {
+    document.notes.push_back("A trace of PyTorch's profiler is not used: " + unused.path + ", " +
+                             unused.reason + '.');
+  }
   const std::size_t most_rows = options.most_rows();
   for (report::Table& table : document.tables) {
     if (most_rows > 0 && table.rows.size() > most_rows) {

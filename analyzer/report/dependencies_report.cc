@@ -164,8 +164,12 @@ class PartMaker {
     part_.damaged = trace_.damaged;
     part_.has_syncs = found.has_syncs;
     part_.has_gpu = !trace_.activities.empty();
-    part_.has_threads = has_threads(trace_.operators) || has_threads(trace_.annotations) ||
-                        has_threads(trace_.runtime);
+    for (const std::int64_t thread : choice_.threads) {
+      if (has_calls(trace_.operators, thread) || has_calls(trace_.annotations, thread) ||
+          has_calls(trace_.runtime, thread)) {
+        part_.threads.insert(thread);
+      }
+    }
     part_.unresolved = found.unresolved;
     for (std::size_t i = 0; i < found.waits.size();) {
       const std::size_t call = found.waits[i].call;
@@ -188,9 +192,9 @@ class PartMaker {
                                                 call.thread) != choice_.threads.end();
   }
 
-  bool has_threads(const std::vector<KinetoCall>& calls) const {
+  static bool has_calls(const std::vector<KinetoCall>& calls, std::int64_t thread) {
     return std::any_of(calls.begin(), calls.end(),
-                       [&](const KinetoCall& call) { return is_chosen_thread(call); });
+                       [&](const KinetoCall& call) { return call.thread == thread; });
   }
 
   void add_call(const KinetoCall& call, const GpuWait* waits, std::size_t count) {
@@ -379,6 +383,10 @@ void drop_empty_column(Table& table, std::string_view key) {
   }
 }
 
+std::int64_t first_ns(const DependencyPart& part) {
+  return part.time ? part.time->first_ns : 0;
+}
+
 }  // namespace
 
 std::vector<DependencyPart> dependency_parts(const model::KinetoTrace& trace,
@@ -400,9 +408,6 @@ std::vector<DependencyPart> dependency_parts(const model::KinetoTrace& trace,
 std::vector<DependencyPart> choose_parts(std::vector<std::vector<DependencyPart>> traces,
                                          std::optional<std::size_t> instance) {
   std::sort(traces.begin(), traces.end(), [](const auto& one, const auto& other) {
-    const auto first_ns = [](const DependencyPart& part) {
-      return part.time ? part.time->first_ns : 0;
-    };
     return std::tuple(first_ns(one.front()), std::string_view(one.front().path)) <
            std::tuple(first_ns(other.front()), std::string_view(other.front().path));
   });
@@ -429,8 +434,8 @@ std::vector<DependencyPart> choose_parts(std::vector<std::vector<DependencyPart>
 
 Document dependencies_document(std::vector<DependencyPart> parts, const DependencyChoice& choice) {
   std::sort(parts.begin(), parts.end(), [](const DependencyPart& a, const DependencyPart& b) {
-    return std::pair(a.rank, std::string_view(a.path)) <
-           std::pair(b.rank, std::string_view(b.path));
+    return std::tuple(a.rank, first_ns(a), std::string_view(a.path)) <
+           std::tuple(b.rank, first_ns(b), std::string_view(b.path));
   });
   Document document;
   document.command = "dependencies";

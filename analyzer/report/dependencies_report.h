@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -56,7 +57,7 @@ struct DependencyPart {
   std::uint64_t damaged = 0;
   bool has_syncs = false;
   bool has_gpu = false;
-  bool has_threads = false;  // one of those that are chosen
+  std::set<std::int64_t> threads;  // of those that are chosen, that have calls here
 };
 
 /// One part, or with `instance` one for each range of the trace that may be the chosen one of its
