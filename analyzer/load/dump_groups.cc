@@ -178,14 +178,15 @@ void tell_other_names(model::Traces& traces, model::Problems& problems) {
         }
         const auto tell = [&](const auto& here, const std::string& named, const auto& there,
                               const std::string& otherwise) {
+          std::string text = "pg_config calls the group of ranks ";
+          text.append(ranks).append(" \"").append(named).append("\", and that of rank ");
+          text.append(std::to_string(*there.front()->process.launcher_rank));
+          text.append(" calls it \"").append(otherwise);
+          text +=
+              "\": PyTorch gives a group one name on all of its ranks, so which of its calls "
+              "belong together is not known";
           for (const model::TraceFile* const file : here) {
-            problems.add_line(file->path, 0,
-                              "pg_config calls the group of ranks " + ranks + " \"" + named +
-                                  "\", and that of rank " +
-                                  std::to_string(*there.front()->process.launcher_rank) +
-                                  " calls it \"" + otherwise +
-                                  "\": PyTorch gives a group one name on all of its ranks, so "
-                                  "which of its calls belong together is not known");
+            problems.add_line(file->path, 0, text);
           }
         };
         if (files.size() <= other_files.size()) {
@@ -194,8 +195,8 @@ void tell_other_names(model::Traces& traces, model::Problems& problems) {
         if (files.size() >= other_files.size()) {
           tell(other_files, other_name, files, name);
         }
-        const std::string comm = name + ' ' + ranks;
-        const std::string other_comm = other_name + ' ' + ranks;
+        const std::string comm = std::string(name).append(" ").append(ranks);
+        const std::string other_comm = std::string(other_name).append(" ").append(ranks);
         add_unknown(files, other_comm, context_of(*other_files.front(), other_comm));
         add_unknown(other_files, comm, context_of(*files.front(), comm));
       }
