@@ -4,9 +4,13 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <cstdint>
+#include <functional>
+#include <initializer_list>
 #include <optional>
 #include <set>
 #include <utility>
+#include <vector>
 
 #include "analyzer/match/describe.h"
 #include "analyzer/report/numbers.h"
@@ -96,6 +100,22 @@ std::string at_beginning(std::string text) {
   return text;
 }
 
+// The communicator's ranks that are in none of these lists.
+std::vector<std::uint32_t> ranks_but(
+    const match::Communicator& communicator,
+    std::initializer_list<std::reference_wrapper<const std::vector<std::uint32_t>>> lists) {
+  std::vector<std::uint32_t> ranks;
+  for (std::uint32_t i = 0; i < communicator.members.size(); ++i) {
+    const std::uint32_t rank = communicator.members[i].rank.value_or(i);
+    if (std::none_of(lists.begin(), lists.end(), [&](const std::vector<std::uint32_t>& list) {
+          return std::find(list.begin(), list.end(), rank) != list.end();
+        })) {
+      ranks.push_back(rank);
+    }
+  }
+  return ranks;
+}
+
 // Whether the sentences below fit: one call that all know by one number, and few sides.
 bool is_plain(const match::MatchedOperation& operation, const match::Judgement& judgement,
               const std::vector<Side>& sides) {
@@ -125,13 +145,7 @@ std::string match_sentence(const model::Traces& traces, const match::Matches& ma
                                       " to #" + std::to_string(judgement.one_of->second) + " of";
     const auto absent = match::absent_ranks(matches, operation, judgement);
     if (2 * absent.size() > communicator.members.size()) {
-      std::vector<std::uint32_t> made;
-      for (std::uint32_t i = 0; i < communicator.members.size(); ++i) {
-        const std::uint32_t rank = communicator.members[i].rank.value_or(i);
-        if (std::find(absent.begin(), absent.end(), rank) == absent.end()) {
-          made.push_back(rank);
-        }
-      }
+      const std::vector<std::uint32_t> made = ranks_but(communicator, {absent});
       return at_beginning(match::rank_list(made)) + " made " + one + ' ' +
              std::string(match::function_name(traces, operation)) + " of " + label + " that " +
              match::rank_list(absent) + " did not make; which one is not known";
@@ -151,6 +165,19 @@ std::string match_sentence(const model::Traces& traces, const match::Matches& ma
     }
     const std::string sites =
         match::call_sites(traces, match::callers_of(traces, matches, operation));
+    std::vector<std::uint32_t> made;
+    for (const match::Part& part : match::parts_of(matches, operation)) {
+      made.push_back(communicator.members[part.member].rank.value_or(part.member));
+    }
+    const std::vector<std::uint32_t> unknown = ranks_but(communicator, {absent, made});
+    if (judgement.verdict == Verdict::kMissing && !judgement.is_found_by_order && !made.empty() &&
+        (2 * absent.size() > communicator.members.size() || !unknown.empty())) {
+      return at_beginning(match::rank_list(made)) + " called " + name +
+             (sites.empty() ? "" : " at " + sites) + ", and " + match::rank_list(absent) +
+             " did not" +
+             (unknown.empty() ? ""
+                              : "; whether " + match::rank_list(unknown) + " did is not recorded");
+    }
     return (judgement.verdict == Verdict::kMissing
                 ? at_beginning(match::rank_list(absent)) + " did not call " + name +
                       (judgement.is_found_by_order ? "; the numbers after it are shifted there"
