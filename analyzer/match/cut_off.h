@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Calls that a rank left out, for ranks whose process was killed, or was dumped while it ran, or
-// whose communicator was given up. The records of such a rank end before the job does, so only calls
-// before its last one can be judged.
+// whose communicator was given up. The records of such a rank end before the job does, so only
+// calls before its last one can be judged.
 #ifndef RINGSIDE_ANALYZER_MATCH_CUT_OFF_H
 #define RINGSIDE_ANALYZER_MATCH_CUT_OFF_H
 
