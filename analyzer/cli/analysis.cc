@@ -341,9 +341,7 @@ bool load_traces(const AnalysisOptions& options, Analysis& analysis) {
                                       analysis.problems, take);
     analysis.unused_profiles = analysis.problems.files().size() - told;
     for (std::size_t i = told; i < analysis.problems.files().size(); ++i) {
-      const model::Problem& unused = analysis.problems.files()[i];
-      analysis.notes.push_back("A trace of PyTorch's profiler is not used: " + unused.path + ", " +
-                               unused.reason + '.');
+      analysis.notes.push_back(report::unused_profile_text(analysis.problems.files()[i]));
     }
     for (const std::string& one : report::profile_join_notes(analysis.profiles, analysis.traces)) {
       inputs.notes.push_back(one);

@@ -14,6 +14,7 @@
 #include "analyzer/load/kineto_trace.h"
 #include "analyzer/model/parallel.h"
 #include "analyzer/report/dependencies_report.h"
+#include "analyzer/report/profile_join_report.h"
 
 namespace ringside::cli {
 namespace {
@@ -142,8 +143,7 @@ ExitStatus run_dependencies(const DependenciesOptions& given) {
   }
   report::Document document = report::dependencies_document(std::move(parts), options.choice);
   for (const model::Problem& unused : problems.files()) {
-    document.notes.push_back("A trace of PyTorch's profiler is not used: " + unused.path + ", " +
-                             unused.reason + '.');
+    document.notes.push_back(report::unused_profile_text(unused));
   }
   const std::size_t most_rows = options.most_rows();
   for (report::Table& table : document.tables) {

@@ -323,7 +323,7 @@ ExitStatus run_run(const RunOptions& options) {
     return kExitUsage;
   }
   launch::Plan plan = make_launch_plan(options);
-  // Of the watch, which a running job would not wait for. It is told before what the plan lacks.
+  // A mistake in the watch is told before the job starts, and before what the plan lacks.
   if (options.is_watched) {
     launch::Plan named = plan;
     named.job = plan.job.empty() ? "job" : plan.job;

@@ -76,8 +76,8 @@ class PickleReader {
   // An opcode with its number is no longer, nor is the rest of a short text beside it.
   static constexpr std::ptrdiff_t kLongest = 16;
 
-  // Of the stack and of its marks, which are 96 MiB together. A dump needs no more than the entries
-  // that are in it.
+  // The stack holds so many values at most, and so many marks: 96 MiB together. A dump needs no
+  // more values there than it has entries.
   static constexpr std::size_t kMostValues = std::size_t{1} << 22;
 
   template <typename Number>

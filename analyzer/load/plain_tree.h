@@ -117,7 +117,7 @@ class PlainTree {
   /// Whether items were left out because there are too many; then it is exhausted, too.
   bool is_full() const { return is_full_; }
 
-  /// Of all containers: 256 MiB. A dump of 20,000 entries with stacks has a tenth of it.
+  /// All containers together hold no more: 256 MiB. 20,000 entries with stacks take 7 % of it.
   static constexpr std::size_t kMostItems = std::size_t{1} << 24;
 
  private:

@@ -44,7 +44,7 @@ void visit_rank_by_rank(const Matches& matches, std::span<const std::uint32_t> o
   }
 }
 
-/// What one function of model::Operations tells of each part of a few operations, and the parts.
+/// Reads one function of model::Operations for each part of a few operations, and the parts.
 template <auto kRead>
 class ReadParts {
  public:
@@ -70,7 +70,7 @@ class ReadParts {
     });
   }
 
-  /// Those of the i-th of these, in the order of its parts.
+  /// The values of the i-th operation that was read, in the order of its parts.
   std::span<const Value> of(std::size_t i) const {
     return std::span(values_).subspan(first_[i], first_[i + 1] - first_[i]);
   }

@@ -11,7 +11,7 @@
 namespace ringside::merge {
 namespace {
 
-// Of keys, numbers and short names of a line that is added, at most.
+// Keys, numbers and short names of a line that is added take no more than this.
 constexpr std::size_t kWords_bytes = 256;
 
 // Alignment::to_common_ns clamps what is beyond.

@@ -34,8 +34,8 @@ std::vector<GraphOperation> graph_operations(const model::TraceFile& file,
   for (std::size_t i = 0; i < file.operations.size(); ++i) {
     const model::Operation operation = file.operations[i];
     const bool has_kernel = pair != kernels.pairs.end() && pair->operation == i;
-    // What another profile of the process has told is in that one's graph, whichever was read
-    // first.
+    // Another profile of the process may have told the times: the operation is in that one's graph,
+    // whichever profile was read first.
     if (!has_kernel &&
         (!facts::ran_to_its_end(operation) || operation.times_from == model::TimesFrom::kKineto)) {
       continue;

@@ -24,10 +24,10 @@ class GraphsByFile {
   /// The graphs of a process, by the begin of their recordings: indices.
   const std::vector<std::uint32_t>& of(std::uint32_t file) const;
 
-  /// The graph in which an operation of the process is. Where two profiles follow each other
-  /// closely the first one has its call, and both may have its kernel: it is the last one that
-  /// began before the call, or before the operation itself if `called_ns`, since the epoch, is not
-  /// known. Nothing if no graph has the operation.
+  /// Finds the graph that has an operation of the process; nothing if none has it. If several have
+  /// it, this is the last one that began before `called_ns`, since the epoch. Without that, it is
+  /// the last one that began before the operation. At the border of two profiles the first one has
+  /// the call, and both may have the kernel.
   std::optional<std::uint32_t> at(std::uint32_t file, std::size_t operation,
                                   std::optional<std::int64_t> called_ns) const;
 

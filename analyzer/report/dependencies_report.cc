@@ -116,7 +116,7 @@ class Ranges {
   std::vector<std::int64_t> last_ns_;  // when all of them up to this one are over
 };
 
-// What all parts of a trace are made of.
+// The waits of a trace, from which all its parts are made.
 class Waits {
  public:
   Waits(const model::KinetoTrace& trace, const DependencyChoice& choice)

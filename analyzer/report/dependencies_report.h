@@ -65,8 +65,8 @@ struct DependencyPart {
 std::vector<DependencyPart> dependency_parts(const model::KinetoTrace& trace,
                                              const DependencyChoice& choice);
 
-/// Of each trace the part that is chosen. A rank may have several traces, one after the other:
-/// ranges are counted over all of them.
+/// Chooses the part of each trace that has the range `instance` of its rank. A rank may have
+/// several traces, one after the other: its ranges are counted over all of them.
 std::vector<DependencyPart> choose_parts(std::vector<std::vector<DependencyPart>> traces,
                                          std::optional<std::size_t> instance);
 

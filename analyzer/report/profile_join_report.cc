@@ -96,6 +96,11 @@ std::string damaged_events_text(std::uint64_t events) {
          counted(events, "event") + '.';
 }
 
+std::string unused_profile_text(const model::Problem& unused) {
+  std::string text = "A trace of PyTorch's profiler is not used: ";
+  return text.append(unused.path).append(", ").append(unused.reason).append(".");
+}
+
 std::vector<std::string> profile_join_notes(const std::vector<match::KinetoFileJoin>& joins,
                                             const model::Traces& traces) {
   std::uint64_t calls = 0;

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "analyzer/match/kineto_join.h"
+#include "analyzer/model/problem.h"
 #include "analyzer/model/trace.h"
 #include "analyzer/report/document.h"
 
@@ -29,6 +30,9 @@ Table profile_join_table(const std::vector<match::KinetoFileJoin>& joins,
 /// Events of profiles that could not be used, and the note on them.
 std::uint64_t damaged_events(const std::vector<match::KinetoFileJoin>& joins);
 std::string damaged_events_text(std::uint64_t events);
+
+/// The note on a profile that is left out.
+std::string unused_profile_text(const model::Problem& unused);
 
 }  // namespace ringside::report
 
