@@ -41,6 +41,7 @@ class House:
         self.sockets.mkdir()
         self.counts = self.root / "counts"
         self.errors = self.root / "stderr"
+        self.command = [options.host]  # what runs the program; its arguments come behind it
         self.processes = []
 
     def __enter__(self):
@@ -64,7 +65,7 @@ class House:
         environment.update({key: str(value) for key, value in variables.items()})
         with open(self.errors, "wb") as errors:
             self.processes.append(subprocess.Popen(
-                [self.options.host, self.options.plugin, str(self.abi), *map(str, arguments)],
+                [*self.command, self.options.plugin, str(self.abi), *map(str, arguments)],
                 env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=errors, text=True))
         return self.processes[-1]
 
