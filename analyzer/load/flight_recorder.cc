@@ -477,6 +477,10 @@ class DumpReader {
     if (known->call.has_ranks) {
       operation.kind = model::Kind::kPointToPoint;
       operation.peer = known->call.peer;
+      // ProcessGroupNCCL makes a communicator for each pair; nccl2 takes that of the process group.
+      dump_.file.process.has_pair_communicators =
+          dump_.file.process.has_pair_communicators ||
+          !tree_.text(tree_.at(value, keys_.profiling_name)).starts_with("nccl2:");
     } else if (is_end_of_group(entry.call) && end_group(entry)) {
       entries_.drop_last();
       return;

@@ -53,6 +53,39 @@ std::set<std::uint32_t> given_up_contexts(const model::TraceFile& file) {
   return given_up;
 }
 
+// By context, the first number behind which no collective is missing: calls that are made together
+// have one number, and the first ones may be overwritten. Only sources that tell nothing but calls
+// number the collectives of all functions together.
+std::map<std::uint32_t, std::uint64_t> first_whole_numbers(const model::TraceFile& file) {
+  struct Numbers {
+    std::uint64_t first = 0;
+    std::uint64_t last = 0;
+    bool do_follow = true;  // none is left out or goes back
+  };
+  std::map<std::uint32_t, std::uint64_t> first_whole;
+  if (file.process.tells_begin || file.account.rotated == 0) {
+    return first_whole;
+  }
+  std::map<std::uint32_t, Numbers> of_context;
+  for (const model::Operation& operation : file.operations) {
+    if (operation.kind == model::Kind::kCollective && operation.seq) {
+      const std::uint64_t number = *operation.seq;
+      const std::uint64_t whole = number + (operation.group.value_or(0) == 0 ? 0 : 1);
+      Numbers& numbers =
+          of_context.try_emplace(operation.context, Numbers{whole, number}).first->second;
+      numbers.do_follow =
+          numbers.do_follow && (number == numbers.last || number == numbers.last + 1);
+      numbers.last = number;
+    }
+  }
+  for (const auto& [context, numbers] : of_context) {
+    if (numbers.do_follow) {
+      first_whole[context] = numbers.first;
+    }
+  }
+  return first_whole;
+}
+
 void set_completeness(const model::TraceFile& file, const model::Context& context, bool is_given_up,
                       Member& member) {
   const model::Account& account = file.account;
@@ -81,6 +114,9 @@ void set_completeness(const model::TraceFile& file, const model::Context& contex
   member.is_complete_so_far = member.is_lossless && !is_sampled && member.is_from_start &&
                               has_all_so_far && file.windows.size() == 1;
   member.is_complete = member.is_complete_so_far && member.is_to_end;
+  if (file.bad_lines > 0 || !has_all_so_far || !account.dropped.empty()) {
+    member.recorded_from.reset();
+  }
 }
 
 std::vector<Candidate> find_candidates(const model::Traces& traces, const Runs& runs) {
@@ -89,11 +125,15 @@ std::vector<Candidate> find_candidates(const model::Traces& traces, const Runs& 
     const model::TraceFile& file = traces.files[i];
     std::uint32_t order = 0;
     const std::set<std::uint32_t> given_up = given_up_contexts(file);
+    const std::map<std::uint32_t, std::uint64_t> first_whole = first_whole_numbers(file);
     for (const auto& [number, context] : file.contexts) {
       Member member;
       member.file = static_cast<std::uint32_t>(i);
       member.context = number;
       member.rank = context.rank;
+      if (const auto first = first_whole.find(number); first != first_whole.end()) {
+        member.recorded_from = first->second;
+      }
       set_completeness(file, context, given_up.contains(number), member);
       const std::int64_t created_ns =
           since_epoch(file.process, context.created_ns.value_or(file.process.start_ns));

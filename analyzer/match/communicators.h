@@ -33,6 +33,9 @@ struct Member {
   bool is_lossless = false;
   bool is_from_start = false;
   bool is_to_end = false;
+  /// Set if newer records have overwritten its first ones, and numbers count the collectives of all
+  /// functions: of the collectives with this number or a greater one, none is missing so far.
+  std::optional<std::uint64_t> recorded_from;
 };
 
 inline bool is_cut_off(const Member& member) {

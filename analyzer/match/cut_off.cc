@@ -26,13 +26,32 @@ bool is_called_before(const model::Operation& a, const model::Operation& b) {
 
 }  // namespace
 
+bool is_judged_so_far(const Member& member, const MatchedOperation& operation) {
+  return is_cut_off(member) || (member.recorded_from && operation.way == Way::kSequence &&
+                                *member.recorded_from <= operation.number);
+}
+
 CutOff::CutOff(const model::Traces& traces, const Matches& matches, std::size_t first,
                std::size_t last) {
   const auto& members = matches.communicators[matches.operations[first].communicator].members;
   const auto cut_off = std::count_if(members.begin(), members.end(), is_cut_off);
-  if (cut_off == 0) {
+  std::vector<std::uint64_t> recorded_from;
+  for (const Member& member : members) {
+    if (member.recorded_from) {
+      recorded_from.push_back(*member.recorded_from);
+    }
+  }
+  if (cut_off == 0 && recorded_from.empty()) {
     return;
   }
+  std::sort(recorded_from.begin(), recorded_from.end());
+  const auto judged = [&](const MatchedOperation& operation) {
+    return operation.way != Way::kSequence
+               ? cut_off
+               : cut_off + (std::upper_bound(recorded_from.begin(), recorded_from.end(),
+                                             operation.number) -
+                            recorded_from.begin());
+  };
   // Only what a member lacks is ever asked for, and to find the last calls takes long.
   bool is_whole = true;
   for (std::size_t i = first; i < last && is_whole; ++i) {
@@ -51,7 +70,7 @@ CutOff::CutOff(const model::Traces& traces, const Matches& matches, std::size_t 
     }
     std::ptrdiff_t called = 0;
     for (const Part& part : parts_of(matches, matches.operations[i])) {
-      if (!is_cut_off(members[part.member])) {
+      if (!is_judged_so_far(members[part.member], matches.operations[i])) {
         continue;
       }
       ++called;
@@ -62,7 +81,7 @@ CutOff::CutOff(const model::Traces& traces, const Matches& matches, std::size_t 
         last_[part.member] = i;
       }
     }
-    lacks_any_ = lacks_any_ || called < cut_off;
+    lacks_any_ = lacks_any_ || called < judged(matches.operations[i]);
   }
 }
 

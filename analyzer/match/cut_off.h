@@ -14,8 +14,12 @@
 
 namespace ringside::match {
 
+/// True if the member called no more collectives than those that are in its file, from this
+/// operation on up to the last one there. Then it may have left this one out.
+bool is_judged_so_far(const Member& member, const MatchedOperation& operation);
+
 /// The last collective of each member whose records are complete only so far
-/// (Member::is_complete_so_far).
+/// (Member::is_complete_so_far, recorded_from).
 class CutOff {
  public:
   CutOff() = default;  // for a communicator without such members

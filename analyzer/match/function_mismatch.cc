@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <iterator>
 #include <map>
+#include <optional>
 #include <set>
 #include <utility>
 
@@ -76,15 +77,27 @@ bool is_alone_in_group(const std::vector<SignedCall>& calls, std::size_t place) 
 // How complete the traces of a communicator's members are, all together.
 struct Completeness {
   bool is_whole = true;   // all traces are complete
-  bool is_so_far = true;  // up to the last call of each
+  bool is_so_far = true;  // up to the last call of each, and from this number on
+  std::uint64_t from = 0;
 
   explicit Completeness(const std::vector<Member>& members) {
     for (const Member& member : members) {
       is_whole = is_whole && member.is_complete;
-      is_so_far = is_so_far && member.is_complete_so_far;
+      is_so_far = is_so_far && (member.is_complete_so_far || member.recorded_from);
+      from = std::max(from, member.recorded_from.value_or(0));
     }
   }
 };
+
+// Takes away the calls with lower numbers, which all functions share, so that the same place is the
+// same number on all members.
+void begin_from(std::uint64_t number, const Matches& matches, SignedCalls& calls) {
+  for (auto& of_member : calls) {
+    std::erase_if(of_member, [&](const SignedCall& call) {
+      return matches.operations[call.operation].number < number;
+    });
+  }
+}
 
 // True if the members surely called different operations here. A member that was cut off may make
 // the others' calls later, but here it made another one. NCCL reorders the calls of a group, and
@@ -99,6 +112,48 @@ bool is_mismatch_at(const SignedCalls& calls, std::size_t place, const Completen
     return judgements[i].verdict == Verdict::kMissing ||
            (are_alone && judgements[i].verdict == Verdict::kNotRecorded);
   });
+}
+
+// The first place from which on a member's calls are those of most others, one place earlier or
+// later. It left out a call, or made one more, there or where its records do not reach any more.
+std::optional<std::size_t> first_shift(const SignedCalls& calls) {
+  std::size_t places = calls.front().size();
+  for (const auto& of_member : calls) {
+    places = std::min(places, of_member.size());
+  }
+  for (std::size_t place = 0; place < places; ++place) {
+    std::map<std::uint32_t, std::vector<std::size_t>> members_of;  // by signature
+    for (std::size_t member = 0; member < calls.size(); ++member) {
+      members_of[calls[member][place].signature].push_back(member);
+    }
+    const auto most = std::max_element(
+        members_of.begin(), members_of.end(),
+        [](const auto& a, const auto& b) { return a.second.size() < b.second.size(); });
+    const std::vector<SignedCall>& usual = calls[most->second.front()];
+    for (const auto& [signature, members] : members_of) {
+      const std::vector<SignedCall>& here = calls[members.front()];
+      if (signature != most->first && !go_on_alike(here, place + 1, usual, place + 1) &&
+          (go_on_alike(here, place, usual, place + 1) ||
+           go_on_alike(here, place + 1, usual, place))) {
+        return place;
+      }
+    }
+  }
+  return std::nullopt;
+}
+
+// Judges no call after this place, where calls of equal numbers do not belong together.
+void give_up_after(std::size_t place, SignedCalls& calls, std::vector<Judgement>& judgements) {
+  for (auto& of_member : calls) {
+    for (std::size_t i = place + 1; i < of_member.size(); ++i) {
+      Judgement& judgement = judgements[of_member[i].operation];
+      if (judgement.verdict == Verdict::kMissing || judgement.verdict == Verdict::kNotRecorded ||
+          disagrees(judgement)) {
+        judgement = {Verdict::kUndecided, Difference::kNone, 0};
+      }
+    }
+    of_member.resize(std::min(of_member.size(), place + 1));
+  }
 }
 
 void judge_places(const Matches& matches, const SignedCalls& calls,
@@ -207,7 +262,7 @@ void judge_together(const model::Traces& traces, const Matches& matches, const S
   }
   const Completeness completeness(
       matches.communicators[matches.operations[first].communicator].members);
-  const SignedCalls calls = calls_by_member(traces, matches, first, last);
+  SignedCalls calls = calls_by_member(traces, matches, first, last);
   const Explained explained =
       explain_missing(traces, matches, first, last, calls, cut_off, judgements);
   // If a call is missing, the numbers after it are those of later calls, which looks like another
@@ -215,6 +270,12 @@ void judge_together(const model::Traces& traces, const Matches& matches, const S
   const bool is_another_order =
       explained != Explained::kByCalls && !has_missing && judge_order(matches, calls, judgements);
   if (explained != Explained::kByCalls && !is_another_order) {
+    if (completeness.is_so_far && completeness.from > 0) {
+      begin_from(completeness.from, matches, calls);
+      if (const auto place = first_shift(calls)) {
+        give_up_after(*place, calls, judgements);
+      }
+    }
     judge_places(matches, calls, completeness, judgements);
   }
   if (explained == Explained::kNot) {

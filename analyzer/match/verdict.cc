@@ -274,8 +274,8 @@ std::vector<std::uint32_t> left_out_by_number(const model::Traces& traces, const
       continue;
     }
     const auto index = static_cast<std::uint32_t>(member - members.data());
-    if (member->is_complete ||
-        (is_cut_off(*member) && cut_off.has_later_call(traces, matches, index, operation))) {
+    if (member->is_complete || (is_judged_so_far(*member, operation) &&
+                                cut_off.has_later_call(traces, matches, index, operation))) {
       found.push_back(index);
     }
   }

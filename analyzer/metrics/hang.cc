@@ -11,6 +11,7 @@
 #include "analyzer/match/recorded_from_start.h"
 #include "analyzer/match/untrusted.h"
 #include "analyzer/metrics/find_cycle.h"
+#include "analyzer/metrics/hang_order.h"
 
 namespace ringside::metrics {
 namespace {
@@ -39,6 +40,8 @@ class Finder {
     hang_.matches = match::match_operations(traces_, align::clock_of(alignment_));
     hang_.judgements = match::judge_all(traces_, hang_.matches, align::judging_clock(alignment_));
     hang_.positions = find_positions(traces_, hang_.matches.communicators);
+    add_hopeless_calls(traces_, hang_.matches, hang_.judgements, hang_.positions);
+    is_in_ring_ = find_rings(traces_, hang_.matches, hang_.positions);
     note_positions();
     find_stuck_operations();
     note_newest();
@@ -88,13 +91,10 @@ class Finder {
     }
   }
 
-  // An operation of which only the call is told may have ended since. It has not ended if a rank
-  // has not called it, or has called another one.
-  bool lacks_a_rank(std::size_t index) const {
-    const MatchedOperation& matched = hang_.matches.operations[index];
-    return match::ranks_seen(hang_.matches, matched) <
-               match::ranks_expected(hang_.matches, matched) ||
-           match::disagrees(hang_.judgements[index]);
+  // An operation of which only the call is told may be running, or may have ended since.
+  bool is_hopeless(std::size_t index) const {
+    return lacks_a_rank(hang_.matches, hang_.judgements, index) ||
+           (!is_in_ring_.empty() && is_in_ring_[index]);
   }
 
   std::vector<Stuck> stuck_in(std::size_t index) {
@@ -117,7 +117,7 @@ class Finder {
         continue;
       }
       has_begun = has_begun ||
-                  (at.stage == Stage::kCalled ? lacks_a_rank(index) : at.stage != Stage::kEnqueued);
+                  (at.stage == Stage::kCalled ? is_hopeless(index) : at.stage != Stage::kEnqueued);
       found.push_back(stuck);
     }
     if (is_young && found.empty()) {
@@ -434,6 +434,7 @@ class Finder {
   const align::Alignment& alignment_;
   const std::int64_t min_age_ns_;
   Hang hang_;
+  std::vector<bool> is_in_ring_;               // find_rings()
   std::vector<std::uint32_t> first_position_;  // of each communicator
   std::vector<bool> holds_several_;            // by file: several ranks of one communicator
   std::map<std::pair<std::uint32_t, std::uint32_t>, Stuck> fronts_;  // by file and operation

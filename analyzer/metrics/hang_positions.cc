@@ -62,10 +62,14 @@ void find_fronts(const model::TraceFile& file, const std::vector<std::uint32_t>&
   if (position.last_finished) {
     free_ns = file.operations[*position.last_finished].end_ns.value_or(free_ns);
   }
-  const std::uint64_t group = file.operations[open.front()].group.value_or(0);
+  std::map<std::optional<std::uint32_t>, std::uint64_t> first_group;  // by communicator of a pair
   for (const std::uint32_t call : open) {
     const Operation& operation = file.operations[call];
-    if (call != open.front() && (group == 0 || operation.group.value_or(0) != group)) {
+    const std::uint64_t group = operation.group.value_or(0);
+    const bool is_of_pair = group == 0 && operation.peer && file.process.has_pair_communicators;
+    const auto [first, is_first] =
+        first_group.try_emplace(is_of_pair ? operation.peer : std::nullopt, group);
+    if (!is_first && (group == 0 || first->second != group)) {
       continue;
     }
     Front front;

@@ -45,7 +45,9 @@ struct Position {
   std::optional<std::uint32_t> last_started;
   std::optional<std::uint32_t> last_enqueued;
   std::optional<std::int64_t> idle_ns;  // from the end of the last finished to that of the trace
-  std::vector<Front> fronts;            // one; several of a group of sends and receives
+  /// One; several of a group of sends and receives, or where pairs may have their own
+  /// communicators.
+  std::vector<Front> fronts;
 };
 
 /// Positions of all members, by communicator and member.

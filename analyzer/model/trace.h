@@ -59,6 +59,9 @@ struct Process {
   /// False of records that tell how long an operation ran, but not when: start_ns is 0 then, and
   /// end_ns is the duration.
   bool tells_start = true;
+  /// Sends and receives that are no part of a group may run in communicators of two ranks, beside
+  /// the other calls of their context.
+  bool has_pair_communicators = false;
 };
 
 struct Context {

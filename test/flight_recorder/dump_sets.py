@@ -189,6 +189,13 @@ def cut_unlike():
     return job.cut(rank_0=10, rank_1=2)
 
 
+def anew():
+    """The process group was made again under its name, and rank 0 has kept less of the first one."""
+    job = Job(2).done(9)
+    job.numbers.clear()
+    return job.done(4).cut(rank_0=6, rank_1=2)
+
+
 def many(wrong):
     job = Job(2).done()
     for number in range(wrong):
@@ -300,6 +307,21 @@ def sets():
         ("rings that have turned, a group on one rank only", CLEAN, cut_unlike(), {}),
         ("rings that have turned, sizes", Truth("size", "all_reduce seq 13", number=13), Job(2).done(12)
          .call(ranks=[0]).call(ins=[[5]], ranks=[1]).cut(rank_0=5, rank_1=5), {}),
+        ("rings that have turned, another function", Truth("type", "all_reduce seq 13", number=13),
+         Job(4).done(12).call(ranks=[0, 1, 3], state=WAIT).call("broadcast", ranks=[2], state=WAIT)
+         .cut(rank_0=5, rank_2=3, rank_3=5), {}),
+        ("rings that have turned, one rank has left a call out and went on",
+         Truth("type", "broadcast seq 13", number=13), Job(3).done(12).call("broadcast", ranks=[0, 2], state=WAIT)
+         .call("reduce", state=WAIT).call(state=WAIT).call("broadcast", state=WAIT).call("reduce", state=WAIT)
+         .cut(rank_0=5, rank_1=6, rank_2=5), {}),
+        ("rings that have turned within collectives that were called together", CLEAN,
+         Job(3).done(4).together(broadcasts).done(4).cut(rank_0=5, rank_1=4, rank_2=3), {}),
+        ("rings that have turned, numbers began anew", Truth("unknown"), anew(), {}),
+        ("a send before a collective, and its receive behind it (nccl2)",
+         Truth("different", "send from rank 0 to rank 1"), Job(2, backend="nccl2").done()
+         .send(0, 1, ends="s", state=WAIT).call(state=WAIT).send(0, 1, ends="r", state=WAIT), {}),
+        ("a send before a collective, and its receive behind it", CLEAN, Job(2).done()
+         .send(0, 1, ends="s", state=WAIT).call(state=WAIT).send(0, 1, ends="r", state=WAIT), {}),
         ("versions 2.9 and 2.10", CLEAN, versions(Job(2).done(), "2.9", "2.10"), {}),
         ("versions 2.9 and 2.10, sizes", after_three("all_reduce", "size"), versions(
             Job(2).done().call(ranks=[0]).call(ins=[[5]], ranks=[1]), "2.9", "2.10"), {}),

@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "analyzer/metrics/hang_order.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <map>
+#include <set>
+#include <utility>
+
+namespace ringside::metrics {
+namespace {
+
+// The parts of operations at which ranks are: their fronts, of sources that tell calls only.
+class FrontParts {
+ public:
+  FrontParts(const model::Traces& traces, const std::vector<Position>& positions)
+      : traces_(traces), positions_(positions) {
+    for (std::uint32_t p = 0; p < positions.size(); ++p) {
+      if (positions[p].member == 0) {
+        first_of_.push_back(p);
+      }
+      if (traces.files[positions[p].file].process.tells_begin) {
+        continue;
+      }
+      for (const Front& front : positions[p].fronts) {
+        parts_.emplace(positions[p].file, front.operation);
+      }
+    }
+  }
+
+  bool empty() const { return parts_.empty(); }
+  bool has(const match::Part& part) const { return parts_.contains({part.file, part.operation}); }
+  // The index of the part's position.
+  std::uint32_t position_of(const match::MatchedOperation& matched, const match::Part& part) const {
+    return first_of_[matched.communicator] + part.member;
+  }
+  // True if the part waits for calls of its position before it, and calls behind it wait for it.
+  bool has_order(const match::MatchedOperation& matched, const match::Part& part) const {
+    const model::TraceFile& file = traces_.files[part.file];
+    return matched.way != match::Way::kPair || !file.process.has_pair_communicators ||
+           file.operations.group(part.operation).value_or(0) != 0;
+  }
+  // True if the part is in flight behind a front.
+  bool is_behind(const match::MatchedOperation& matched, const match::Part& part) const {
+    const model::TraceFile& file = traces_.files[part.file];
+    if (file.process.tells_begin || positions_[position_of(matched, part)].fronts.empty()) {
+      return false;
+    }
+    const model::Operation operation = file.operations[part.operation];
+    return operation.in_flight && operation.state != model::State::kCompleted && !has(part);
+  }
+
+ private:
+  const model::Traces& traces_;
+  const std::vector<Position>& positions_;
+  std::vector<std::uint32_t> first_of_;                      // position, by communicator
+  std::set<std::pair<std::uint32_t, std::uint32_t>> parts_;  // file and operation
+};
+
+}  // namespace
+
+bool lacks_a_rank(const match::Matches& matches, const std::vector<match::Judgement>& judgements,
+                  std::size_t index) {
+  const match::MatchedOperation& matched = matches.operations[index];
+  return match::ranks_seen(matches, matched) < match::ranks_expected(matches, matched) ||
+         match::disagrees(judgements[index]);
+}
+
+void add_hopeless_calls(const model::Traces& traces, const match::Matches& matches,
+                        const std::vector<match::Judgement>& judgements,
+                        std::vector<Position>& positions) {
+  const FrontParts fronts(traces, positions);
+  if (fronts.empty()) {
+    return;
+  }
+  std::vector<bool> is_held(positions.size());  // by a front that lacks a rank
+  std::map<std::uint32_t, std::pair<std::pair<std::int64_t, std::uint64_t>, std::uint32_t>> first;
+  for (std::size_t i = 0; i < matches.operations.size(); ++i) {
+    const match::MatchedOperation& matched = matches.operations[i];
+    const match::Verdict verdict = judgements[i].verdict;
+    const bool is_hopeless =
+        verdict == match::Verdict::kFunctionMismatch || verdict == match::Verdict::kMissing;
+    if (!is_hopeless && !lacks_a_rank(matches, judgements, i)) {
+      continue;
+    }
+    for (const match::Part& part : match::parts_of(matches, matched)) {
+      const std::uint32_t position = fronts.position_of(matched, part);
+      if (fronts.has(part)) {
+        is_held[position] = true;
+      } else if (is_hopeless && fronts.is_behind(matched, part)) {
+        const std::pair call(call_order(match::operation_of(traces, part)), part.operation);
+        const auto [known, is_new] = first.try_emplace(position, call);
+        known->second = std::min(known->second, call);
+      }
+    }
+  }
+  for (const auto& [position, call] : first) {
+    if (!is_held[position]) {
+      Front front;
+      front.operation = call.second;
+      front.stage = Stage::kCalled;
+      front.since_ns = call.first.first;
+      positions[position].fronts.push_back(front);
+    }
+  }
+}
+
+std::vector<bool> find_rings(const model::Traces& traces, const match::Matches& matches,
+                             const std::vector<Position>& positions) {
+  const FrontParts fronts(traces, positions);
+  if (fronts.empty()) {
+    return {};
+  }
+  std::map<std::uint32_t, std::vector<std::size_t>> at;      // by position: the operations there
+  std::map<std::size_t, std::vector<std::uint32_t>> behind;  // positions at which each is behind
+  for (std::size_t i = 0; i < matches.operations.size(); ++i) {
+    const match::MatchedOperation& matched = matches.operations[i];
+    for (const match::Part& part : match::parts_of(matches, matched)) {
+      const std::uint32_t position = fronts.position_of(matched, part);
+      if (!fronts.has_order(matched, part)) {
+        continue;
+      }
+      if (fronts.has(part)) {
+        at[position].push_back(i);
+      } else if (fronts.is_behind(matched, part)) {
+        behind[i].push_back(position);
+      }
+    }
+  }
+  std::map<std::size_t, std::size_t> waits;                   // for how many it waits
+  std::map<std::size_t, std::vector<std::size_t>> waits_for;  // by what they wait for
+  for (const auto& [i, positions_behind] : behind) {
+    for (const std::uint32_t position : positions_behind) {
+      for (const std::size_t front : at[position]) {
+        waits_for[front].push_back(i);
+        ++waits[i];
+      }
+    }
+  }
+  // What waits for nothing is taken away, again and again: the rest waits for itself.
+  std::vector<std::size_t> free;
+  for (const auto& [i, of_them] : waits_for) {
+    if (!waits.contains(i)) {
+      free.push_back(i);
+    }
+  }
+  while (!free.empty()) {
+    const std::size_t one = free.back();
+    free.pop_back();
+    for (const std::size_t i : waits_for[one]) {
+      if (--waits[i] == 0) {
+        free.push_back(i);
+      }
+    }
+  }
+  std::vector<bool> is_in_ring(matches.operations.size());
+  for (const auto& [i, count] : waits) {
+    is_in_ring[i] = count > 0;
+  }
+  return is_in_ring;
+}
+
+}  // namespace ringside::metrics
