@@ -170,6 +170,7 @@ class HangReport {
     if (const std::string first = sentences_.first_stopped(); !first.empty()) {
       sentences.push_back(first);
     }
+    add_unaligned();
   }
 
   void add_unaligned() {
