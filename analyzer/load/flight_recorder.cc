@@ -189,6 +189,8 @@ class DumpReader {
     process.start_ns = relative(begin_ns_);
     process.tells_begin = false;
     process.tells_moment = false;
+    // In older versions a batch of sends and receives counted as a collective of the ranks in it.
+    process.has_common_numbers = minor_ >= kTellsAllCalls && !is_torchcomms_;
     // Window number 1 means that recording began with it, so that no call came before.
     window_ = file.account.rotated == 0 ? 1 : 2;
     file.windows[window_].start_ns = process.start_ns;

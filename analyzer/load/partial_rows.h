@@ -16,10 +16,12 @@ namespace ringside::load {
 
 template <typename Archive>
 void visit(Archive& archive, Of<Archive, model::Process> process) {
-  // Partials are made of traces alone, which tell all of the last four. The environment is a table of its own.
+  // Partials are made of traces alone, which tell all of the last five. The environment is a table
+  // of its own.
   auto& [run_id, dump, segment, segment_start_ns, job, host, nccl_environment, boot_id, pid,
          launcher_rank, base_time_s, start_ns, nccl_version, abi, sampling, starts_at_load,
-         has_events, tells_begin, tells_moment, tells_start, has_pair_communicators] = process;
+         has_events, tells_begin, tells_moment, tells_start, has_pair_communicators,
+         has_common_numbers] = process;
   archive(run_id, dump, segment, segment_start_ns, job, host, boot_id, pid, launcher_rank,
           base_time_s, start_ns, nccl_version, abi, starts_at_load, has_events);
   auto& [coll_of, p2p_of, window_ns, period_ns, min_bytes] = sampling;

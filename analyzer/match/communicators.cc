@@ -54,8 +54,7 @@ std::set<std::uint32_t> given_up_contexts(const model::TraceFile& file) {
 }
 
 // By context, the first number behind which no collective is missing: calls that are made together
-// have one number, and the first ones may be overwritten. Only sources that tell nothing but calls
-// number the collectives of all functions together.
+// have one number, and the first ones may be overwritten.
 std::map<std::uint32_t, std::uint64_t> first_whole_numbers(const model::TraceFile& file) {
   struct Numbers {
     std::uint64_t first = 0;
@@ -63,7 +62,7 @@ std::map<std::uint32_t, std::uint64_t> first_whole_numbers(const model::TraceFil
     bool do_follow = true;  // none is left out or goes back
   };
   std::map<std::uint32_t, std::uint64_t> first_whole;
-  if (file.process.tells_begin || file.account.rotated == 0) {
+  if (!file.process.has_common_numbers || file.account.rotated == 0) {
     return first_whole;
   }
   std::map<std::uint32_t, Numbers> of_context;

@@ -62,6 +62,9 @@ struct Process {
   /// Sends and receives that are no part of a group may run in communicators of two ranks, beside
   /// the other calls of their context.
   bool has_pair_communicators = false;
+  /// Numbers count all collectives of a context together, whatever their functions, and nothing
+  /// else. So equal numbers of two ranks are one place in the order of calls.
+  bool has_common_numbers = false;
 };
 
 struct Context {

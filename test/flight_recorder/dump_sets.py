@@ -189,6 +189,16 @@ def cut_unlike():
     return job.cut(rank_0=10, rank_1=2)
 
 
+def counted_batches():
+    """PyTorch before 2.6 counted a batch of sends and receives as a collective of the ranks that made it."""
+    job = versions(Job(3).done(4), "2.4", "2.4", "2.4")
+    for rank in (0, 1):
+        job.numbers[rank, "0", "collective"] += 1
+    for name in ("broadcast", "all_reduce", "reduce", "all_reduce", "broadcast"):
+        job.call(name)
+    return job.cut(rank_0=4, rank_1=5, rank_2=4)
+
+
 def anew():
     """The process group was made again under its name, and rank 0 has kept less of the first one."""
     job = Job(2).done(9)
@@ -316,6 +326,7 @@ def sets():
          .cut(rank_0=5, rank_1=6, rank_2=5), {}),
         ("rings that have turned within collectives that were called together", CLEAN,
          Job(3).done(4).together(broadcasts).done(4).cut(rank_0=5, rank_1=4, rank_2=3), {}),
+        ("rings of version 2.4 that have turned, and batches counted as collectives", CLEAN, counted_batches(), {}),
         ("rings that have turned, numbers began anew", Truth("unknown"), anew(), {}),
         ("a send before a collective, and its receive behind it (nccl2)",
          Truth("different", "send from rank 0 to rank 1"), Job(2, backend="nccl2").done()
