@@ -2,6 +2,7 @@
 #include "analyzer/load/dump_entries.h"
 
 #include <algorithm>
+#include <limits>
 #include <utility>
 
 namespace ringside::load {
@@ -23,6 +24,34 @@ DumpEntry& DumpEntries::add(std::uint32_t context) {
 void DumpEntries::drop_last() {
   last_of_context_[entries_.back().operation.context] = entries_.back().before;
   entries_.pop_back();
+}
+
+DumpEntries::EndMeaning DumpEntries::meaning_of(const DumpEntry& end,
+                                                std::optional<std::int64_t> collective,
+                                                std::optional<std::uint64_t> last_loss) const {
+  const DumpEntry* const last = before(end);
+  if (last == nullptr) {
+    return {};
+  }
+  const auto counts_of = [](const auto& told, const auto& number_before) {
+    const auto apart = static_cast<std::uint64_t>(told.value_or(0)) -
+                       static_cast<std::uint64_t>(number_before.value_or(0));
+    return !told || !number_before || apart > 1 ? Counts::kNot
+           : apart == 0                         ? Counts::kSame
+                                                : Counts::kOn;
+  };
+  const Counts by_call = counts_of(end.op_id, last->op_id);
+  const Counts by_number = counts_of(collective, last->collective);
+  if (by_call == Counts::kOn && last_loss && *last_loss > last->operation.id) {
+    return {};  // what was lost may have had the number between
+  }
+  if (by_call == Counts::kNot || by_number == Counts::kNot || by_call == by_number) {
+    return {by_call, false};
+  }
+  const bool is_open = !last->operation.group && last->operation.in_flight;
+  const std::int64_t own =
+      is_open || *last->op_id == std::numeric_limits<std::int64_t>::max() ? 0 : 1;
+  return {is_open ? Counts::kSame : Counts::kOn, true, *last->op_id + own};
 }
 
 bool DumpEntries::end_group(const DumpEntry& end) {

@@ -6,9 +6,11 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "analyzer/load/dump_entry.h"
+#include "analyzer/load/dump_numbers.h"
 
 namespace ringside::load {
 
@@ -27,6 +29,18 @@ class DumpEntries {
   const DumpEntry* before(const DumpEntry& entry) const {
     return entry.before == kNoEntry ? nullptr : &entries_[entry.before];
   }
+
+  /// What the numbers of an entry behind calls that were made together tell of it. Either it ends
+  /// calls that are listed, and has the numbers of the last one, or they are not listed, and it has
+  /// numbers of its own.
+  struct EndMeaning {
+    Counts counts = Counts::kNot;   // kSame if it ends listed ones, kOn if not, kNot if not known
+    bool is_contradictory = false;  // one of its numbers is damaged, and the call before decides
+    std::optional<std::int64_t> op_id = {};  // the one that it then has
+  };
+  /// `collective`: the number that it tells. `last_loss`: a record at which others were lost.
+  EndMeaning meaning_of(const DumpEntry& end, std::optional<std::int64_t> collective,
+                        std::optional<std::uint64_t> last_loss) const;
 
   /// ProcessGroupNCCL lists the calls of a group, which stay scheduled for ever. Behind them is an
   /// entry with their numbers and the state of all, `end`. Makes the calls before it a group in

@@ -70,6 +70,7 @@ struct DumpEntry {
   model::Operation operation;
   std::optional<std::int64_t> collective;  // numbers of its group
   std::optional<std::int64_t> point_to_point;
+  std::optional<std::int64_t> op_id;
   // The bytes of its tensors begin at this index of the list of all; inputs come first.
   std::size_t first_tensor = 0;
   std::uint32_t inputs = 0;

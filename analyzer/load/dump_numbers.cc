@@ -42,13 +42,15 @@ GroupNumbers::Number GroupNumbers::choose(std::optional<std::int64_t> told, Coun
       !is_behind_loss && next && *next == any_ + 2;  // only one number fits there
   const bool repeats = is_told && *told == last_ && *told == any_ && next == told;
   const bool is_step = is_told && *told >= any_ && *told <= any_ + 1 &&
-                       (counts == Counts::kNot || *told > last_ || repeats);
-  const bool is_leap = is_told && *told > any_ + 1 && (is_followed || (is_behind_loss && !next));
+                       (counts == Counts::kNot || *told > last_ || repeats) &&
+                       (counts != Counts::kSame || *told == any_);
+  const bool is_leap = is_told && *told > any_ + 1 && counts != Counts::kSame &&
+                       (is_followed || (is_behind_loss && !next));
   if ((is_step && !(is_between && counts == Counts::kOn && *told != any_ + 1)) ||
       (is_leap && !is_between)) {
     return {*told, false, is_leap && !is_behind_loss};
   }
-  return {counts == Counts::kNot || next == any_ ? any_ : any_ + 1, true};
+  return {counts != Counts::kOn || next == any_ ? any_ : any_ + 1, true};
 }
 
 }  // namespace ringside::load

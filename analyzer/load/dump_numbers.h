@@ -48,8 +48,9 @@ class RecordNumbers {
 
 /// What a call does to the number of its group's collectives: a collective counts them on, unless
 /// it is called together with the one before; a send or receive has the number that there is, and
-/// so has the end of calls that are made together.
-enum class Counts : std::uint8_t { kOn, kNot };
+/// so has the end of calls that are made together. Collectives that are not listed may have counted
+/// it on (kNot), unless it is known that there are none (kSame).
+enum class Counts : std::uint8_t { kOn, kNot, kSame };
 
 /// The `collective_seq_id`s of a group's entries, one after the other.
 class GroupNumbers {

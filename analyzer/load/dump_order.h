@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <utility>
 #include <vector>
 
 namespace ringside::load {
@@ -25,34 +26,37 @@ class EntryOrder {
 
   /// Counts a number of an entry that does not fit there, if another entry may have it.
   void note_misplaced(std::optional<std::int64_t> told) {
-    misplaced_ += told && *told >= 0 && *told <= most_ ? 1 : 0;
+    misplaced_ += is_of_another(told) ? 1 : 0;
   }
 
   /// Whether a group that counts its calls one by one leaves out numbers, none of which is damaged.
   bool has_gaps() const { return gaps_ > 0 && gaps_ < steps_ && misplaced_ == 0; }
 
-  /// Takes the numbers of an entry that never get less from one of its group to the next; each call
-  /// has an `operation` of its own, and the end of a group of them has that of its last one.
-  /// Returns the key of one that does not follow; nullptr if both do.
-  const char* key_that_does_not_follow(std::uint32_t context,
-                                       std::optional<std::int64_t> point_to_point,
-                                       std::optional<std::int64_t> operation, bool ends_group) {
+  /// Numbers of an entry that never get less from one of its group to the next. Each call has an
+  /// `operation` of its own, and the end of a group of them has that of its last one.
+  struct Numbers {
+    std::optional<std::int64_t> point_to_point;
+    std::optional<std::int64_t> operation;
+    bool may_repeat = false;  // the operation
+  };
+
+  /// Returns the key of a number that does not follow those before; nullptr if both do. `next`
+  /// returns the numbers of the group's next entry; it is asked only where a number leaps: a leap
+  /// over those that come next is damage of this one.
+  template <typename Next>
+  const char* key_that_does_not_follow(std::uint32_t context, const Numbers& told, Next next) {
     auto& last = last_[context];
-    const char* key = nullptr;
-    const auto take = [&](std::optional<std::int64_t> told, const char* of,
-                          std::optional<std::int64_t>& before, bool may_repeat) {
-      if (told && before && *told < *before) {
-        key = of;
-        note_misplaced(told);
-      } else if (told && told == before && !may_repeat) {
-        key = of;  // a copy: no entry has changed places for it
-      }
-      before = told ? told : before;
-    };
-    take(point_to_point, "p2p_seq_id", last[0], true);
-    take_step(operation, last[1]);
-    take(operation, "op_id", last[1], ends_group);
-    return key;
+    const char* const of_pairs = take(told.point_to_point, "p2p_seq_id", last[0], true,
+                                      [&] { return std::pair(next().point_to_point, true); });
+    const auto before = last[1];
+    const char* const of_calls = take(told.operation, "op_id", last[1], told.may_repeat, [&] {
+      const Numbers following = next();
+      return std::pair(following.operation, following.may_repeat);
+    });
+    if (of_calls == nullptr) {
+      take_step(told.operation, before);
+    }
+    return of_calls != nullptr ? of_calls : of_pairs;
   }
 
   /// Takes the collective_seq_id of an entry, which may be another one's.
@@ -85,6 +89,40 @@ class EntryOrder {
   }
 
  private:
+  bool is_of_another(std::optional<std::int64_t> told) const {
+    return told && *told >= 0 && *told <= most_;
+  }
+
+  // `next` returns the number of the next entry, and whether it may repeat this one.
+  template <typename Next>
+  const char* take(std::optional<std::int64_t> number, const char* key,
+                   std::optional<std::int64_t>& before, bool may_repeat, Next next) {
+    constexpr std::int64_t kFar = std::int64_t{1} << 61;  // no sum of these is too large
+    const auto told = number ? std::optional(std::clamp(*number, -kFar, kFar)) : number;
+    if (!told || !before) {
+      before = told ? told : before;
+      return nullptr;
+    }
+    if (*told > *before && *told - *before > 1) {
+      const auto [following, repeats] = next();
+      if (following && *following >= *before &&
+          (*following < *told || (*following == *told && !repeats))) {
+        if (*following < *told) {
+          note_misplaced(following);
+        }
+        before = std::max(*before, *following - 1);
+        return key;
+      }
+    }
+    // A number that is there twice is a copy: no entry has changed places for it.
+    const bool follows = *told > *before || (*told == *before && may_repeat);
+    if (*told < *before) {
+      note_misplaced(told);
+    }
+    before = follows || (*told < *before && is_of_another(told)) ? *told : *before + 1;
+    return follows ? nullptr : key;
+  }
+
   void take_step(std::optional<std::int64_t> told, std::optional<std::int64_t> before) {
     if (told && before && *told > *before) {
       ++(*told - 1 == *before ? steps_ : gaps_);

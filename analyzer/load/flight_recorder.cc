@@ -306,7 +306,10 @@ class DumpReader {
       ++others_;
     }
     dump_.problems.add_line({}, place_, why);
-    dump_.file.bad_lines += harm == Harm::kLoss ? 1 : 0;
+    if (harm == Harm::kLoss) {
+      ++dump_.file.bad_lines;
+      last_loss_ = static_cast<std::uint64_t>(std::max<std::int64_t>(records_.last(), 0));
+    }
     harm_ = std::max(harm_, harm);
   }
 
@@ -348,40 +351,77 @@ class DumpReader {
     }
   }
 
-  // The number of the group's collective.
-  void take_number(const PlainValue& value, const NamedCall& call, DumpEntry& entry) {
-    const std::uint32_t context = entry.operation.context;
+  // Takes the numbers of an entry that count calls. Returns what it does to that of collectives.
+  Counts take_numbers(const PlainValue& value, const NamedCall& call, DumpEntry& entry) {
+    entry.point_to_point = integer_of(tree_.at(value, keys_.p2p_seq_id));
+    check(entry.point_to_point.value_or(-1) >= 0, "p2p_seq_id");
+    entry.op_id = integer_of(tree_.at(value, keys_.op_id));
     const auto told = integer_of(tree_.at(value, keys_.collective_seq_id));
-    order_.take_collective(context, told);
-    const Counts counts = call.has_ranks || is_end_of_group(call.name) ? Counts::kNot : Counts::kOn;
+    const bool is_end = is_end_of_group(call.name) && !is_torchcomms_;
+    const auto end =
+        is_end ? entries_.meaning_of(entry, told, last_loss_)
+               : DumpEntries::EndMeaning{call.has_ranks ? Counts::kNot : Counts::kOn, false};
+    if (end.is_contradictory) {
+      entry.op_id = end.op_id;
+      damaged(
+          Harm::kOther,
+          "the collective_seq_id of the entry, behind calls that were made together, contradicts "
+          "its op_id");
+    }
+    const std::uint32_t context = entry.operation.context;
+    const bool may_repeat = is_torchcomms_ || is_end_of_group(entry.call);
+    if (const char* const key = order_.key_that_does_not_follow(
+            context, {entry.point_to_point, entry.op_id, may_repeat},
+            [&] { return next_numbers(context); })) {
+      damaged(Harm::kOther,
+              "the " + std::string(key) +
+                  " of the entry does not follow that of the one before in its group");
+    }
+    if (is_torchcomms_) {
+      take_torchcomms(value, entry);
+      return end.counts;
+    }
     const bool is_behind_loss =
         dump_.file.bad_lines > 0 || (entry.before == kNoEntry && dump_.file.account.rotated > 0);
-    const auto number =
-        numbers_[context].take(told, counts, is_behind_loss, [&] { return next_number(context); });
+    const auto number = numbers_[context].take(told, end.counts, is_behind_loss,
+                                               [&] { return next_number(context); });
     entry.collective = number.value;
+    order_.take_collective(context, number.value);
     if (number.is_damaged || number.is_leap) {
       order_.note_misplaced(told);
     }
-    if (number.is_damaged) {
+    if (number.is_damaged && !end.is_contradictory) {
       damaged(Harm::kOther, told && *told >= 0 ? "the collective_seq_id " + std::to_string(*told) +
                                                      " of the entry does not follow those of its "
                                                      "group"
                                                : "the entry has no collective_seq_id that can be "
                                                  "read");
     }
+    return end.counts;
   }
 
-  // That of the next entry of the group.
-  [[gnu::noinline, gnu::cold]] std::optional<std::int64_t> next_number(std::uint32_t context) {
+  // The next entry of the group.
+  [[gnu::noinline, gnu::cold]] PlainValue next_of(std::uint32_t context) {
     const auto entries = tree_.list(tree_.at(root_, "entries"));
     for (std::size_t i = place_; i < entries.size() && !tree_.is_exhausted(); ++i) {
       const auto own = records_.last() + static_cast<std::int64_t>(i + 1 - place_);
       if (groups_.of(entries[i]).context == context &&
-          copies_.original_of(i + 1, record_of(entries[i]) == own) == 0) {
-        return integer_of(tree_.at(entries[i], keys_.collective_seq_id));
+          !copies_.trouble_of(i + 1, record_of(entries[i]) == own)) {
+        return entries[i];
       }
     }
-    return std::nullopt;
+    return {};
+  }
+
+  std::optional<std::int64_t> next_number(std::uint32_t context) {
+    return integer_of(tree_.at(next_of(context), keys_.collective_seq_id));
+  }
+
+  EntryOrder::Numbers next_numbers(std::uint32_t context) {
+    const PlainValue next = is_torchcomms_ ? PlainValue() : next_of(context);
+    const auto call = named_call(tree_.text(tree_.at(next, keys_.profiling_name)));
+    return {integer_of(tree_.at(next, keys_.p2p_seq_id)), integer_of(tree_.at(next, keys_.op_id)),
+            !call || is_end_of_group(call->name)};
   }
 
   // Without these an entry tells nothing. Returns nothing, and says why.
@@ -431,14 +471,13 @@ class DumpReader {
     const auto odd = take_record(value);
     const bool is_repeated = odd && odd->kind == OddRecord::Kind::kRepeated;
     const bool is_misnumbered = odd && odd->kind == OddRecord::Kind::kMisnumbered;
-    const std::uint64_t original = is_repeated ? 0 : copies_.original_of(place_, !odd);
-    const auto known = is_repeated || original > 0 ? std::nullopt : read_known(value);
-    if (is_misnumbered && original == 0) {
+    const auto copy = is_repeated ? std::nullopt : copies_.trouble_of(place_, !odd);
+    const auto known = is_repeated || copy ? std::nullopt : read_known(value);
+    if (is_misnumbered && !copy) {
       order_.note_misplaced(record_of(value));
     }
-    if (original > 0) {
-      damaged(Harm::kLoss, "the entry is the same call as entry " + std::to_string(original) +
-                               ", so one of them has the place of another call; it is left out");
+    if (copy) {
+      damaged(Harm::kLoss, *copy);
     }
     if (odd && (known || !is_misnumbered)) {
       tell_odd(*odd);
@@ -462,20 +501,7 @@ class DumpReader {
     if (completed_ns && !order_.take_end(known->created_ns, *completed_ns, begin_ns_)) {
       damaged(Harm::kNone, "the entry's call was seen to finish before it was made");
     }
-    entry.point_to_point = integer_of(tree_.at(value, keys_.p2p_seq_id));
-    check(entry.point_to_point.value_or(-1) >= 0, "p2p_seq_id");
-    if (const char* const key = order_.key_that_does_not_follow(
-            known->context, entry.point_to_point, integer_of(tree_.at(value, keys_.op_id)),
-            is_torchcomms_ || is_end_of_group(entry.call))) {
-      damaged(Harm::kOther,
-              "the " + std::string(key) +
-                  " of the entry does not follow that of the one before in its group");
-    }
-    if (is_torchcomms_) {
-      take_torchcomms(value, entry);
-    } else {
-      take_number(value, known->call, entry);
-    }
+    const Counts counts = take_numbers(value, known->call, entry);
     if (known->call.has_ranks) {
       operation.kind = model::Kind::kPointToPoint;
       operation.peer = known->call.peer;
@@ -483,7 +509,7 @@ class DumpReader {
       dump_.file.process.has_pair_communicators =
           dump_.file.process.has_pair_communicators ||
           !tree_.text(tree_.at(value, keys_.profiling_name)).starts_with("nccl2:");
-    } else if (is_end_of_group(entry.call) && end_group(entry)) {
+    } else if (is_end_of_group(entry.call) && end_group(entry, counts)) {
       entries_.drop_last();
       return;
     } else if (entry.collective) {
@@ -507,20 +533,25 @@ class DumpReader {
   }
 
   // Returns false if the entry stands for calls that are not listed.
-  bool end_group(const DumpEntry& end) {
+  bool end_group(const DumpEntry& end, Counts counts) {
     if (entries_.end_group(end)) {
       return true;
     }
-    // If the calls of the group are lost, only its number tells it: no collective has it.
+    // If the calls of the group are lost, only its numbers tell it: no collective has them.
     const DumpEntry* const last = entries_.before(end);
-    const bool may_be_cut_off =
-        last == nullptr && (dump_.file.account.rotated > 0 || dump_.file.bad_lines > 0);
+    const bool is_behind_loss = last_loss_ && counts == Counts::kNot &&
+                                (last == nullptr || *last_loss_ > last->operation.id);
     const bool repeats = last != nullptr && last->collective == end.collective;
     if (repeats && !last->operation.group && last->operation.in_flight) {
       damaged(Harm::kNone,
               "the entry ends a group of calls, and has another p2p_seq_id than the one before");
     }
-    return may_be_cut_off || repeats;
+    if (is_behind_loss && !repeats) {
+      damaged(Harm::kLoss,
+              "the entry is behind calls that were made together, and they are not recorded");
+    }
+    return is_behind_loss || repeats || counts == Counts::kSame ||
+           (last == nullptr && dump_.file.account.rotated > 0);
   }
 
   void note_moment(std::int64_t time_ns) {
@@ -547,11 +578,12 @@ class DumpReader {
   std::vector<GroupNumbers> numbers_;  // by context
   std::uint64_t window_ = 1;
   RecordNumbers records_;
-  Harm harm_ = Harm::kNone;            // of the entry that is read
-  std::uint64_t place_ = 0;            // of the entry that is read, from 1
-  std::uint64_t others_ = 0;           // entries that may be another call
-  std::uint64_t own_calls_ = 0;        // sends and receives that name this rank as theirs
-  std::uint64_t calls_of_others_ = 0;  // or another one
+  std::optional<std::uint64_t> last_loss_;  // the record before or at which records were lost
+  Harm harm_ = Harm::kNone;                 // of the entry that is read
+  std::uint64_t place_ = 0;                 // of the entry that is read, from 1
+  std::uint64_t others_ = 0;                // entries that may be another call
+  std::uint64_t own_calls_ = 0;             // sends and receives that name this rank as theirs
+  std::uint64_t calls_of_others_ = 0;       // or another one
   EntryOrder order_;
   DumpCopies copies_;
 };

@@ -7,53 +7,15 @@
 
 #include "analyzer/load/dump_groups.h"
 #include "analyzer/model/call_site.h"
+#include "test/unit/analyzer/dump_text.h"
 #include "test/unit/catch.h"
 
 namespace ringside::load {
 namespace {
 
-// A dump as dump_json of PyTorch writes it, with these entries and this version.
-std::string dump_of(const std::string& entries, const std::string& version = "2.10") {
-  return R"({"comm_lib_version":"2.29.7","entries":[)" + entries +
-         R"(],"pg_config":{"0":{"desc":"default_pg","name":"0","ranks":"[0, 2, 3]"},)"
-         R"("7":{"desc":"undefined","name":"7","ranks":"[3]"}},"version":")" +
-         version + R"("})";
-}
-
-std::string entry_of(int record, const std::string& call, int collective, int point_to_point,
-                     const std::string& more) {
-  return R"({"record_id":)" + std::to_string(record) + R"(,"process_group":["0","default_pg"],)" +
-         R"("profiling_name":")" + call + R"(","collective_seq_id":)" + std::to_string(collective) +
-         R"(,"p2p_seq_id":)" + std::to_string(point_to_point) + R"(,"time_created_ns":)" +
-         std::to_string(1795375163662698670 + record) + ',' + more + '}';
-}
-
-constexpr char kFloats[] =
-    R"("input_sizes":[[4,3]],"input_dtypes":["Float"],"output_sizes":[[8,3]],)"
-    R"("output_dtypes":["Float"],"state":"completed")";
-
-std::string scheduled(const std::string& tensors = kFloats) {
-  std::string text = tensors;
-  return text.replace(text.find("completed"), 9, "scheduled");
-}
-
-Dump read(const std::string& text, std::int64_t rank = 2) {
-  Dump dump;
-  REQUIRE(read_dump(text, rank, dump).empty());
-  return dump;
-}
-
 std::string error_of(const std::string& text) {
   Dump dump;
   return read_dump(text, 0, dump);
-}
-
-std::vector<std::string> problems_of(const Dump& dump) {
-  std::vector<std::string> texts;
-  for (const model::Problem& problem : dump.problems.lines()) {
-    texts.push_back(std::to_string(problem.line) + ": " + problem.reason);
-  }
-  return texts;
 }
 
 TEST_CASE("ranks of dumps are in their names") {
@@ -247,90 +209,6 @@ TEST_CASE("a process_group is a name and a description") {
   CHECK(dump.file.operations.size() == 2);
 }
 
-TEST_CASE("an entry that is there twice leaves its operation in doubt") {
-  const std::string first = entry_of(0, "nccl:all_reduce", 1, 0, kFloats);
-  const std::string rest = entry_of(1, "nccl:all_reduce", 2, 0, kFloats) + ',' +
-                           entry_of(2, "nccl:all_reduce", 3, 0, kFloats);
-  const Dump dump = read(dump_of(first + ',' + first + ',' + rest));
-  CHECK(problems_of(dump) ==
-        std::vector<std::string>{"2: the entry has the record_id 0 of one before it; it is left "
-                                 "out"});
-  CHECK(dump.file.operations.size() == 3);
-  CHECK(dump.file.bad_lines == 1);
-  CHECK(dump.file.doubtful == std::vector<std::uint64_t>{0});
-  CHECK(dump.file.operations[2].id == 2);
-}
-
-TEST_CASE("an entry with a copy of another one in its place is not recorded") {
-  const auto read_with = [](const std::string& third) {
-    return read(dump_of(entry_of(0, "nccl:all_reduce", 1, 0, kFloats) + ',' +
-                        entry_of(1, "nccl:all_reduce", 2, 0, kFloats) + ',' + third + ',' +
-                        entry_of(3, "nccl:all_reduce", 4, 0, kFloats)));
-  };
-  const std::string second = entry_of(1, "nccl:all_reduce", 2, 0, kFloats);
-  constexpr char kWhy[] = ", so one of them has the place of another call; it is left out";
-  const Dump dump = read_with(second);
-  CHECK(problems_of(dump) ==
-        std::vector<std::string>{"3: the entry is the same call as entry 2" + std::string(kWhy)});
-  REQUIRE(dump.file.operations.size() == 3);
-  CHECK(dump.file.operations[1].id == 1);
-  CHECK(dump.file.operations[2].seq == 4);
-  CHECK(dump.file.doubtful.empty());
-  CHECK(dump.file.bad_lines == 1);
-  // If the copy has the record_id of its place, either may be the copy.
-  std::string renumbered = second;
-  renumbered.replace(renumbered.find(':') + 1, 1, "2");
-  const Dump either = read_with(renumbered);
-  CHECK(problems_of(either) ==
-        std::vector<std::string>{"2: the entry is the same call as entry 3" + std::string(kWhy),
-                                 "3: the entry is the same call as entry 2" + std::string(kWhy)});
-  CHECK(either.file.operations.size() == 2);
-  CHECK(either.file.operations[1].seq == 4);
-  CHECK(either.file.bad_lines == 2);
-}
-
-TEST_CASE("numbers and times that tell of entries that have changed places") {
-  // Sends of one rank, whose collective_seq_id does not change.
-  const auto send = [](int record, int number, int operation, int created, int completed) {
-    std::string entry =
-        entry_of(record, "nccl:send 1->0", 0, number,
-                 R"("op_id":)" + std::to_string(operation) + R"(,"time_discovered_completed_ns":)" +
-                     std::to_string(1795375163662698670 + completed) + ',' + kFloats);
-    const std::string told = std::to_string(1795375163662698670 + record);
-    return entry.replace(entry.find(told), told.size(),
-                         std::to_string(1795375163662698670 + created));
-  };
-  const auto read_with = [&](const std::string& second) {
-    return read(dump_of(send(0, 1, 1, 0, 10) + ',' + second + ',' + send(2, 3, 3, 20, 30)));
-  };
-  CHECK(read_with(send(1, 2, 2, 10, 15)).problems.bad_lines() == 0);
-  // Calls between its entries that are not there.
-  const std::string more =
-      ',' + send(1, 2, 2, 10, 15) + ',' + send(2, 3, 3, 20, 30) + ',' + send(3, 5, 5, 40, 45);
-  const Dump gap = read(dump_of(send(0, 1, 1, 0, 10) + more));
-  CHECK(problems_of(gap) == std::vector<std::string>{"4: numbers of calls are missing in a group: "
-                                                     "calls are not recorded"});
-  CHECK(gap.file.bad_lines == 1);
-  CHECK(gap.file.operations.size() == 4);
-  // One of them may be damage of that number or time, or the entry is a copy.
-  const std::string late = send(1, 2, 2, 25, 28);
-  for (const std::string& second :
-       {send(1, 4, 2, 10, 15), send(1, 2, 0, 10, 15), send(1, 2, 1, 10, 15), late}) {
-    const Dump dump = read_with(second);
-    INFO(second);
-    CHECK(dump.problems.bad_lines() == 1);
-    CHECK(dump.file.bad_lines == (second == late ? 0 : 1));
-    CHECK(dump.file.operations.size() == 3);
-  }
-  for (const std::string& second :
-       {send(1, 4, 4, 10, 15), send(1, 4, 2, 25, 28), send(1, 2, 2, 10, 9)}) {
-    const Dump dump = read_with(second);
-    INFO(second);
-    CHECK(dump.file.bad_lines > 0);
-    CHECK(dump.file.operations.empty());
-  }
-}
-
 TEST_CASE("a record_id that is damaged may hide another call, and does not make others so") {
   for (const char* const id : {"null", "-1", "7", "9223372036854775807", "\"1\"", "2.0"}) {
     for (int place = 0; place < 3; ++place) {
@@ -416,26 +294,6 @@ TEST_CASE("lists of ranks") {
   CHECK_FALSE(ranks_in("[0, 4294967296]"));
 }
 
-TEST_CASE("an entry behind the calls of a group has the state of all of them") {
-  constexpr char kEnd[] = R"("input_sizes":[],"output_sizes":[],"state":"completed")";
-  const Dump dump = read(dump_of(entry_of(0, "nccl:all_reduce", 9, 2, kFloats) + ',' +
-                                 entry_of(1, "nccl:send 1->0", 9, 3, scheduled()) + ',' +
-                                 entry_of(2, "nccl:recv 1<-0", 9, 3, scheduled()) + ',' +
-                                 entry_of(3, "nccl:coalesced", 9, 3, kEnd) + ',' +
-                                 entry_of(4, "nccl:coalesced", 10, 3, kEnd)));
-  const model::Operations& operations = dump.file.operations;
-  REQUIRE(operations.size() == 4);
-  CHECK_FALSE(operations[0].group);
-  for (std::size_t i = 1; i < 3; ++i) {
-    CHECK(operations[i].state == model::State::kCompleted);
-    CHECK_FALSE(operations[i].in_flight);
-    CHECK(operations[i].group == 1U);
-  }
-  CHECK(dump.names.text(operations[3].func) == "coalesced");  // of calls that are not listed
-  CHECK(operations[3].seq == 10);
-  CHECK_FALSE(operations[3].bytes);
-}
-
 TEST_CASE("a ring that has lost its first entries did not begin with the group") {
   const Dump dump = read(dump_of(entry_of(5, "nccl:coalesced", 3, 1, kFloats) + ',' +
                                  entry_of(6, "nccl:all_reduce", 4, 1, kFloats)));
@@ -457,16 +315,6 @@ TEST_CASE("sizes that are not known are left out") {
   CHECK_FALSE(bytes_of("nccl:all_to_all", kFloats));
   CHECK(bytes_of("nccl:allreduce_coalesced",
                  R"("input_sizes":[[4],[2,2]],"input_dtypes":["Float","Double"])") == 48U);
-}
-
-// As ProcessGroupNCCL lists them: both calls are of the first end alone.
-TEST_CASE("an end behind the end of a group has no calls of its own") {
-  constexpr char kEnd[] = R"("input_sizes":[],"output_sizes":[],"state":"scheduled")";
-  const Dump dump = read(dump_of(entry_of(1, "nccl:send 1->0", 9, 3, scheduled()) + ',' +
-                                 entry_of(2, "nccl:coalesced", 9, 3, kEnd) + ',' +
-                                 entry_of(3, "nccl:coalesced", 9, 3, kEnd)));
-  REQUIRE(dump.file.operations.size() == 1);
-  CHECK(dump.file.operations[0].group == 1U);
 }
 
 TEST_CASE("an operation has the stack of its call, and the program's line of it") {
