@@ -168,24 +168,17 @@ Alignment Alignment::estimate(const model::Traces& traces,
 }
 
 Alignment Alignment::estimate(const model::Traces& traces, const match::Matches& trusted,
-                              std::optional<std::int64_t> clock_error_ns) {
+                              std::optional<std::int64_t> clock_error_ns,
+                              const match::AlikeCalls* elsewhere) {
   Alignment made = none(traces);
   const HostClocks clocks = find_host_clocks(traces);
   made.is_aligned_ = true;
   if (clocks.hosts.size() > 1) {
-    made.align(traces, clocks, find_sync_points(traces, trusted, clocks, made.errors_),
+    made.align(traces, clocks,
+               elsewhere != nullptr
+                   ? find_points_elsewhere(traces, trusted, *elsewhere, clocks, made.errors_)
+                   : find_sync_points(traces, trusted, clocks, made.errors_),
                clock_error_ns);
-  }
-  return made;
-}
-
-Alignment Alignment::estimate(const model::Traces& traces, const match::AlikeCalls& calls,
-                              RowsElsewhere& rows, std::optional<std::int64_t> clock_error_ns) {
-  Alignment made = none(traces);
-  const HostClocks clocks = find_host_clocks(traces);
-  made.is_aligned_ = true;
-  if (clocks.hosts.size() > 1) {
-    made.align(traces, clocks, find_points_elsewhere(traces, calls, clocks, rows), clock_error_ns);
   }
   return made;
 }

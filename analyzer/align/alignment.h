@@ -66,12 +66,11 @@ class Alignment {
   /// Every host's CLOCK_REALTIME as it is (--no-align). Uncertainties are not known then.
   static Alignment none(const model::Traces& traces);
   /// Aligns by what is matched by trusted numbers (match::Matching::trusted()), and by what is
-  /// known of each clock's error (clock_prior.h). `clock_error_ns`: of --clock-error.
+  /// known of each clock's error (clock_prior.h). `clock_error_ns`: of --clock-error. `elsewhere`:
+  /// the operations whose rows are elsewhere (rows_elsewhere()), if there are any.
   static Alignment estimate(const model::Traces& traces, const match::Matches& trusted,
-                            std::optional<std::int64_t> clock_error_ns = std::nullopt);
-  /// The same, where the rows of all operations are elsewhere.
-  static Alignment estimate(const model::Traces& traces, const match::AlikeCalls& calls,
-                            RowsElsewhere& rows, std::optional<std::int64_t> clock_error_ns);
+                            std::optional<std::int64_t> clock_error_ns = std::nullopt,
+                            const match::AlikeCalls* elsewhere = nullptr);
   /// The same, where nothing else needs what is matched.
   static Alignment estimate(const model::Traces& traces,
                             std::optional<std::int64_t> clock_error_ns = std::nullopt);

@@ -42,18 +42,23 @@ void set_rows_elsewhere(RowsElsewhere* rows) {
   g_rows = rows;
 }
 
-SyncPoints find_points_elsewhere(const model::Traces& traces, const match::AlikeCalls& calls,
-                                 const HostClocks& clocks, RowsElsewhere& rows) {
+SyncPoints find_points_elsewhere(const model::Traces& traces, const match::Matches& matches,
+                                 const match::AlikeCalls& calls, const HostClocks& clocks,
+                                 const StampErrors& errors) {
   SyncPoints made;
   made.zero_ns = zero_of(traces, clocks);
-  std::vector<CommunicatorElsewhere> placed;
-  for (std::size_t c = 0; c < calls.functions.size(); ++c) {
-    placed.push_back(place_communicator(clocks, made.zero_ns, calls.matches.communicators[c]));
+  made.untrusted = matches.untrusted;
+  std::vector<CommunicatorElsewhere> placed(calls.functions.size());
+  for (std::uint32_t c = 0; c < placed.size(); ++c) {
+    if (calls.needs_rows(c)) {
+      continue;
+    }
+    placed[c] = place_communicator(clocks, made.zero_ns, calls.matches.communicators[c]);
     for (const auto& [function, count] : calls.functions[c]) {
-      placed.back().functions.emplace_back(traces.names.text(function));
+      placed[c].functions.emplace_back(traces.names.text(function));
     }
   }
-  rows.place(traces, placed);
+  rows_elsewhere()->place(traces, placed);
   TightestPoints tightest;
   std::uint32_t series = 0;
   std::uint64_t operations = 0;  // that were seen, with or without a point
@@ -64,10 +69,22 @@ SyncPoints find_points_elsewhere(const model::Traces& traces, const match::Alike
       tightest.thin_if_many(made);
     }
   };
+  std::size_t next = 0;  // of the operations that are here
   for (std::uint32_t c = 0; c < placed.size(); ++c) {
+    if (calls.needs_rows(c)) {
+      const std::size_t first = next;
+      while (next < matches.operations.size() && matches.operations[next].communicator == c) {
+        ++next;
+      }
+      const OperationRange range{first, next, operations};
+      series = add_points(traces, matches, range, clocks, errors, series + 1, tightest, made);
+      operations += next - first;
+      continue;
+    }
     const std::vector<std::uint32_t>& hosts = placed[c].hosts;
     std::vector<std::pair<std::uint32_t, HostBounds>> of_operation;
-    for (std::uint32_t f = 0; f < placed[c].functions.size(); ++f, ++series) {
+    for (std::uint32_t f = 0; f < placed[c].functions.size(); ++f) {
+      ++series;
       const std::uint64_t all = calls.functions[c][f].second;
       const auto rule = rule_of(placed[c].functions[f]);
       if (!rule || hosts.size() < 2) {
@@ -77,7 +94,7 @@ SyncPoints find_points_elsewhere(const model::Traces& traces, const match::Alike
       const std::uint64_t most = kMostBounds / hosts.size() + 1;
       for (std::uint64_t first = 0; first < all; first += most) {
         const std::uint64_t count = std::min(most, all - first);
-        const std::vector<HostBounds> bounds = rows.bounds({c, f, first, count});
+        const std::vector<HostBounds> bounds = rows_elsewhere()->bounds({c, f, first, count});
         for (std::uint64_t i = 0; i < count; ++i) {
           of_operation.clear();
           for (std::size_t h = 0; h < hosts.size(); ++h) {

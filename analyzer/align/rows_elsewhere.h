@@ -58,9 +58,11 @@ class RowsElsewhere {
 RowsElsewhere* rows_elsewhere();
 void set_rows_elsewhere(RowsElsewhere* rows);
 
-/// Finds what find_sync_points() finds where all rows are here.
-SyncPoints find_points_elsewhere(const model::Traces& traces, const match::AlikeCalls& calls,
-                                 const HostClocks& clocks, RowsElsewhere& rows);
+/// Finds what find_sync_points() finds where all rows are here. `matches` are of the communicators
+/// whose rows are here, and `calls` of those whose rows are elsewhere.
+SyncPoints find_points_elsewhere(const model::Traces& traces, const match::Matches& matches,
+                                 const match::AlikeCalls& calls, const HostClocks& clocks,
+                                 const StampErrors& errors);
 
 }  // namespace ringside::align
 

@@ -341,30 +341,46 @@ std::int64_t zero_of(const model::Traces& traces, const HostClocks& clocks) {
                                                              0, std::int64_t{1} << 60);
 }
 
+std::uint32_t add_points(const model::Traces& traces, const match::Matches& matches,
+                         const OperationRange& range, const HostClocks& clocks,
+                         const StampErrors& errors, std::uint32_t series, TightestPoints& tightest,
+                         SyncPoints& made) {
+  for (std::size_t first = range.first; first < range.last;) {
+    const std::uint64_t before = range.before + first - range.first;
+    // The first one may have begun before these operations.
+    const auto begin_of = [&](std::size_t portion) {
+      return portion == 0 ? first : first + portion * kPointPortion - before % kPointPortion;
+    };
+    std::size_t count = 1;
+    while (count < 4 * core_count() && begin_of(count) < range.last) {
+      ++count;
+    }
+    std::vector<Portion> portions(count);
+    for_each_on_cores(count, [&](std::size_t /*thread*/, std::size_t i) {
+      portions[i] = Collector(traces, matches, clocks, errors, made.zero_ns)
+                        .collect(begin_of(i), std::min(begin_of(i + 1), range.last));
+    });
+    // Points are thinned portion by portion, however many were collected at once.
+    for (std::size_t i = 0; i < count; ++i) {
+      append(portions[i], series, made);
+      series += portions[i].series;
+      if (begin_of(i + 1) <= range.last) {
+        tightest.thin_if_many(made);
+      }
+    }
+    first = std::min(begin_of(count), range.last);
+  }
+  return series;
+}
+
 SyncPoints find_sync_points(const model::Traces& traces, const match::Matches& matches,
                             const HostClocks& clocks, const StampErrors& errors) {
   SyncPoints made;
   made.untrusted = matches.untrusted;
   made.zero_ns = zero_of(traces, clocks);
   TightestPoints tightest;
-  std::uint32_t series = 0;
-  const std::size_t operations = matches.operations.size();
-  for (std::size_t first = 0; first < operations;) {
-    std::vector<Portion> portions(
-        std::min(4 * core_count(), (operations - first + kPointPortion - 1) / kPointPortion));
-    for_each_on_cores(portions.size(), [&](std::size_t /*thread*/, std::size_t i) {
-      const std::size_t begin = first + i * kPointPortion;
-      portions[i] = Collector(traces, matches, clocks, errors, made.zero_ns)
-                        .collect(begin, std::min(begin + kPointPortion, operations));
-    });
-    // Points are thinned portion by portion, however many were collected at once.
-    for (const Portion& portion : portions) {
-      append(portion, series, made);
-      series += portion.series;
-      tightest.thin_if_many(made);
-    }
-    first += portions.size() * kPointPortion;
-  }
+  add_points(traces, matches, {0, matches.operations.size(), 0}, clocks, errors, 0, tightest, made);
+  tightest.thin_if_many(made);
   add_step_points(traces, matches, clocks, made);
   tightest.thin_if_many(made);
   return made;

@@ -13,7 +13,6 @@
 
 #include <CLI/CLI.hpp>
 
-#include "analyzer/align/rows_elsewhere.h"
 #include "analyzer/cli/output.h"
 #include "analyzer/cli/path_graphs.h"
 #include "analyzer/cli/profile_join.h"
@@ -21,6 +20,7 @@
 #include "analyzer/cli/selection_check.h"
 #include "analyzer/load/durations.h"
 #include "analyzer/load/kineto.h"
+#include "analyzer/load/other_processes.h"
 #include "analyzer/load/trace_loader.h"
 #include "analyzer/match/dump_join.h"
 #include "analyzer/match/duplicate_files.h"
@@ -161,7 +161,8 @@ bool can_be_summed_up(const model::Traces& traces) {
   });
 }
 
-// Nothing is loaded if other processes have no rows, or these are needed after all.
+// Loads the rows of communicators whose ranks did not make the same calls. Nothing is loaded if
+// other processes have no rows, or all are needed.
 void load_elsewhere(const std::vector<std::string>& paths, RowsNeeded needed, Analysis& analysis) {
   const bool needs_sums = needed == RowsNeeded::kSums;
   model::Problems problems;
@@ -170,6 +171,13 @@ void load_elsewhere(const std::vector<std::string>& paths, RowsNeeded needed, An
     analysis.alike = match::match_alike(*traces);
   }
   if (analysis.alike) {
+    const auto contexts = analysis.alike->contexts_needed(*traces);
+    if (needs_sums && std::any_of(contexts.begin(), contexts.end(),
+                                  [](const auto& of_file) { return !of_file.empty(); })) {
+      analysis.alike.reset();
+      return;
+    }
+    load::other_processes()->send_rows(contexts, *traces);
     analysis.traces = std::move(*traces);
     load::append_problems(problems, analysis.problems);
   }
@@ -414,21 +422,12 @@ void align_clocks(const AnalysisOptions& options, Analysis& analysis) {
     analysis.alignment = align::Alignment::none(analysis.traces);
     return;
   }
-  if (analysis.alike) {
-    analysis.alignment = align::Alignment::estimate(
-        analysis.traces, *analysis.alike, *align::rows_elsewhere(), options.clock_error_ns);
-    return;
-  }
   analysis.matching.emplace(analysis.traces);
   analysis.alignment = align::Alignment::estimate(analysis.traces, analysis.matching->trusted(),
-                                                  options.clock_error_ns);
+                                                  options.clock_error_ns, analysis.elsewhere());
 }
 
 bool match_chosen(const AnalysisOptions& options, Analysis& analysis) {
-  if (analysis.alike) {
-    analysis.matches = analysis.alike->matches;
-    return true;
-  }
   match::Selection selection = options.selection;
   const match::CommonClock clock = align::clock_of(analysis.alignment);
   std::string trouble = match::find_moments(analysis.traces, clock, selection);

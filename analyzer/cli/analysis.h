@@ -31,7 +31,7 @@ class App;
 
 namespace ringside::cli {
 
-/// The rows of operations that a command needs, where all ranks made the same calls.
+/// The rows of operations that a command needs of communicators whose ranks made the same calls.
 enum class RowsNeeded : std::uint8_t { kAll, kSums, kNone };
 
 struct AnalysisOptions {
@@ -92,10 +92,11 @@ struct Analysis {
   std::vector<metrics::ProcessGraph> graphs;    // by file, if they are wanted
   std::vector<std::string> duplicates;          // files of a run that is there twice
   align::Alignment alignment;
-  std::optional<match::AlikeCalls> alike;   // if rows are not needed, and are elsewhere
+  std::optional<match::AlikeCalls> alike;   // if their rows are not needed, and are elsewhere
   std::optional<match::Matching> matching;  // between align_clocks and match_chosen
   match::Matches matches;
 
+  const match::AlikeCalls* elsewhere() const { return alike ? &*alike : nullptr; }
   /// Says what happened in each of the matches, computed when it is asked for first. The members
   /// above must not change after that. Not thread-safe.
   const facts::Facts& facts() const {

@@ -187,12 +187,9 @@ void add_match(CLI::App& app, Chosen& chosen) {
         const std::size_t cap =
             chosen_options.mismatch_cap.value_or(chosen_options.is_for_people() ? 10 : SIZE_MAX);
         const bool is_all_read = report::count_unread(analysis.traces, analysis.problems) == 0;
-        report::Document document =
-            analysis.alike
-                ? report::match_document(analysis.traces, *analysis.alike,
-                                         chosen_options.wants_frames(), is_all_read)
-                : report::match_document(analysis.traces, analysis.matches, analysis.alignment, cap,
-                                         chosen_options.wants_frames(), is_all_read);
+        report::Document document = report::match_document(
+            analysis.traces, analysis.matches, analysis.alignment, cap,
+            chosen_options.wants_frames(), is_all_read, analysis.elsewhere());
         add_mismatches_of_dumps(chosen_options, analysis, document);
         if (const std::size_t unread = analysis.problems.files().size(); unread > 0) {
           document.sentences.push_back(
@@ -244,7 +241,7 @@ void add_communicators(CLI::App& app, Chosen& chosen) {
       app, "communicators", "List the communicators: their ranks, hosts, and which is inside which",
       kCommunicatorsExample, options, chosen, [](const Analysis& analysis, const auto&) {
         return report::communicators_document(analysis.traces, analysis.matches,
-                                              analysis.alike ? &*analysis.alike : nullptr);
+                                              analysis.elsewhere());
       });
   options->takes_durations = true;
   options->rows_needed = RowsNeeded::kNone;

@@ -69,10 +69,8 @@ report::Health find_health(const BeforeFacts& before, const Analysis& analysis,
       summary, summary.inputs.without_starts > 0 ? nobody : analysis.stragglers(), analysis.matches,
       before.stuck, report::make_network_report(traces, network, 0, false),
       network.has_unjudged_links(),
-      analysis.alike
-          ? report::match_document(traces, *analysis.alike, false, is_all_read)
-          : report::match_document(traces, analysis.matches, analysis.facts().judgements(),
-                                   report::kMostJudged, false, is_all_read),
+      report::match_document(traces, analysis.matches, analysis.facts().judgements(),
+                             report::kMostJudged, false, is_all_read, analysis.elsewhere()),
       report::topology_document(metrics::find_topology(traces), true, std::nullopt));
 }
 

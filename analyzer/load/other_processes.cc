@@ -40,8 +40,4 @@ std::vector<std::string> encode_files(const std::vector<std::string>& paths,
   return partials;
 }
 
-std::vector<std::string> read_as_partials(const std::vector<std::string>& paths) {
-  return encode_files(paths, load_each(paths));
-}
-
 }  // namespace ringside::load

@@ -51,6 +51,10 @@ class OtherProcesses {
   /// file; nothing where one of them is no trace, or there is no other process. `has_machines`:
   /// also what machines the processes ran on.
   virtual std::vector<KeptFile> keep(const std::vector<std::string>& paths, bool has_machines) = 0;
+  /// Has all processes send the rows of these contexts of files that they keep, and gives them to
+  /// the files. `contexts`: by file of `traces`, which are of the paths of keep().
+  virtual void send_rows(const std::vector<std::vector<std::uint32_t>>& contexts,
+                         model::Traces& traces) = 0;
   /// Has others begin to read files, or to send what they have kept of them. Returns, for each
   /// file, whether one of them does.
   virtual std::vector<bool> share_out(const std::vector<std::string>& paths) = 0;
@@ -70,10 +74,6 @@ std::uint64_t trace_bytes(const std::string& path);
 /// into a partial.
 std::vector<std::string> encode_files(const std::vector<std::string>& paths,
                                       const std::vector<LoadedTrace>& loaded);
-
-/// Reads the traces and partials of these files, on all cores. Returns a partial of each file.
-/// Throws std::runtime_error if one does not fit into a partial.
-std::vector<std::string> read_as_partials(const std::vector<std::string>& paths);
 
 }  // namespace ringside::load
 

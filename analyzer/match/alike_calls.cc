@@ -95,24 +95,24 @@ std::optional<std::vector<model::ContextCalls>> sum_up_calls(const model::NameTa
   for (const MadeCall& one : calls_in_order(operations)) {
     if (all.empty() || all.back().context != one.context) {
       end_context();
-      all.push_back({one.context, {}, {}});
+      all.emplace_back().context = one.context;
       mix_in(static_cast<std::uint64_t>(file.process.abi), all.back().digest);
     }
     const model::CallIdentity call = operations.call(one.operation);
     const model::Terms terms = operations.terms(one.operation);
     const std::string_view function = names.text(call.func);
     OfFunction& of_it = functions[call.func];
-    if (!call.seq || call.graph || terms.in_flight || function == "Send" || function == "Recv" ||
-        (of_it.calls > 0 && *call.seq <= of_it.last_number)) {
-      return std::nullopt;
-    }
-    ++of_it.calls;
-    of_it.last_number = *call.seq;
     // Numbers of groups differ from rank to rank, and calls of one group follow each other.
     const std::optional<std::uint64_t> group = operations.group(one.operation);
-    if (group && group < last_group) {
-      return std::nullopt;
+    if (!call.seq || call.graph || terms.in_flight || function == "Send" || function == "Recv" ||
+        (of_it.calls > 0 && *call.seq <= of_it.last_number) || (group && group < last_group)) {
+      all.back().has_digest = false;
     }
+    ++of_it.calls;
+    if (!all.back().has_digest) {
+      continue;
+    }
+    of_it.last_number = *call.seq;
     const std::uint64_t is_in_group = !group ? 0 : group == last_group ? 1 : 2;
     last_group = group ? group : last_group;
     Digest& digest = all.back().digest;
@@ -154,6 +154,19 @@ std::uint64_t AlikeCalls::operations(std::uint32_t communicator) const {
     all += calls;
   }
   return all;
+}
+
+std::vector<std::vector<std::uint32_t>> AlikeCalls::contexts_needed(
+    const model::Traces& traces) const {
+  std::vector<std::vector<std::uint32_t>> contexts(traces.files.size());
+  for (std::uint32_t c = 0; c < functions.size(); ++c) {
+    if (needs_rows(c)) {
+      for (const Member& member : matches.communicators[c].members) {
+        contexts[member.file].push_back(member.context);
+      }
+    }
+  }
+  return contexts;
 }
 
 Matches match_rows(const model::Traces& traces, const AlikeCalls& calls) {
@@ -216,21 +229,26 @@ std::optional<AlikeCalls> match_alike(const model::Traces& traces) {
   for (const Communicator& communicator : alike.matches.communicators) {
     const Member& first = communicator.members.front();
     const auto usual = calls_of[first.file].find(first.context);
-    for (const Member& member : communicator.members) {
-      const auto own = calls_of[member.file].find(member.context);
-      // Numbers that count only while recording are shifted where one rank began later.
-      const model::TraceFile& file = traces.files[member.file];
-      const bool may_be_shifted = counts_only_while_recording(file.process) &&
-                                  !(member.is_from_start && file.windows.size() == 1);
-      if (usual == calls_of[first.file].end() || own == calls_of[member.file].end() ||
-          own->second->digest != usual->second->digest || !member.rank || may_be_shifted) {
-        return std::nullopt;
-      }
+    auto& functions = alike.functions.emplace_back();
+    const bool are_alike = std::all_of(
+        communicator.members.begin(), communicator.members.end(), [&](const Member& member) {
+          const auto own = calls_of[member.file].find(member.context);
+          // Numbers that count only while recording are shifted where one rank began later.
+          const model::TraceFile& file = traces.files[member.file];
+          const bool may_be_shifted = counts_only_while_recording(file.process) &&
+                                      !(member.is_from_start && file.windows.size() == 1);
+          return usual != calls_of[first.file].end() && own != calls_of[member.file].end() &&
+                 own->second->has_digest && own->second->digest == usual->second->digest &&
+                 member.rank && !may_be_shifted;
+        });
+    if (are_alike) {
+      functions = usual->second->functions;
+      std::sort(functions.begin(), functions.end());
     }
-    alike.functions.push_back(usual->second->functions);
-    std::sort(alike.functions.back().begin(), alike.functions.back().end());
   }
-  return alike;
+  const bool stays_any = std::any_of(alike.functions.begin(), alike.functions.end(),
+                                     [](const auto& functions) { return !functions.empty(); });
+  return stays_any ? std::optional(std::move(alike)) : std::nullopt;
 }
 
 }  // namespace ringside::match

@@ -83,13 +83,11 @@ std::vector<CommunicatorFindings> find_findings(const model::Traces& traces, con
   return all;
 }
 
-std::vector<CommunicatorFindings> find_findings(const AlikeCalls& calls) {
-  std::vector<CommunicatorFindings> all;
-  for (std::uint32_t c = 0; c < calls.functions.size(); ++c) {
+void count_alike(const AlikeCalls& calls, std::vector<CommunicatorFindings>& findings) {
+  for (std::uint32_t c = 0; c < findings.size(); ++c) {
     const Verdict verdict = agreed_verdict(calls.matches.communicators[c]);
-    all.emplace_back().verdicts[static_cast<std::size_t>(verdict)] = calls.operations(c);
+    findings[c].verdicts[static_cast<std::size_t>(verdict)] += calls.operations(c);
   }
-  return all;
 }
 
 Verdict agreed_verdict(const Communicator& communicator) {

@@ -28,8 +28,8 @@ std::vector<CommunicatorFindings> find_findings(const model::Traces& traces, con
                                                 const std::vector<Judgement>& judgements,
                                                 std::size_t cap);
 
-/// The same of operations whose rows are elsewhere.
-std::vector<CommunicatorFindings> find_findings(const AlikeCalls& calls);
+/// Adds operations whose rows are elsewhere.
+void count_alike(const AlikeCalls& calls, std::vector<CommunicatorFindings>& findings);
 
 /// The verdict on each operation of a communicator, where all ranks that have a trace recorded all
 /// operations, and agree.

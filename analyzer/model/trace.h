@@ -138,25 +138,26 @@ struct CallTensors {
   std::optional<std::uint64_t> seq;  // as PyTorch counts collectives, or sends and receives
 };
 
-/// The calls of one context, each of which is known by its function and number. Contexts that have
-/// the same digest and are of one communicator made the same calls, with the same terms, in one
-/// order.
+/// The calls of one context. Contexts that have the same digest and are of one communicator made
+/// the same calls, with the same terms, in one order.
 struct ContextCalls {
   std::uint32_t context = 0;
+  bool has_digest = true;  // false: more than function and number is needed to match one of them
   std::array<std::uint64_t, 2> digest{};
   std::vector<std::pair<NameId, std::uint64_t>> functions;  // by name, and how many calls of each
 
   template <typename Archive>
   void transfer(Archive& archive) {
-    archive(context, digest, functions);
+    archive(context, has_digest, digest, functions);
   }
 };
 
 /// What is known of the operations of a file where their rows are in another process.
 struct Elsewhere {
-  std::uint64_t operations = 0;
-  std::optional<std::pair<std::int64_t, std::int64_t>> extent_ns;  // of their times
-  /// By context; nothing if more than function and number is needed to match one of them.
+  std::uint64_t operations = 0;  // that are not here
+  /// Of the times of all operations of the file.
+  std::optional<std::pair<std::int64_t, std::int64_t>> extent_ns;
+  /// By context; nothing if the file is not a whole trace.
   std::optional<std::vector<ContextCalls>> calls;
   bool has_proxies = false;  // there are operations of the network besides
 
@@ -204,7 +205,7 @@ struct TraceFile {
   std::uint64_t operation_count() const { return operations.size() + elsewhere.operations; }
   /// The least and the greatest of all their times; nothing if they have none.
   std::optional<std::pair<std::int64_t, std::int64_t>> extent_ns() const {
-    return operations.empty() ? elsewhere.extent_ns : operations.extent_ns();
+    return elsewhere.extent_ns ? elsewhere.extent_ns : operations.extent_ns();
   }
 };
 

@@ -108,7 +108,27 @@ std::vector<load::KeptFile> Keeper::heads(bool has_machines) {
   return files;
 }
 
-std::vector<load::ReadFile> Keeper::take_some() {
+RowsOfFile Keeper::rows(const ContextsOfFile& wanted) const {
+  const auto& [number, contexts] = wanted;
+  RowsOfFile rows{number, {}, {}};
+  for (const load::LoadedTrace& one : loaded_) {
+    if (numbers_[one.file] != number || one.traces.files.empty()) {
+      continue;
+    }
+    for (model::NameId id = 0; id < one.traces.names.size(); ++id) {
+      rows.names.emplace_back(one.traces.names.text(id));
+    }
+    const model::Operations& operations = one.traces.files.front().operations;
+    for (std::size_t i = 0; i < operations.size(); ++i) {
+      if (std::find(contexts.begin(), contexts.end(), operations.context(i)) != contexts.end()) {
+        rows.operations.push_back(operations[i]);
+      }
+    }
+  }
+  return rows;
+}
+
+std::vector<load::ReadFile> Keeper::take_some(std::uint64_t& rows) {
   std::vector<std::vector<std::size_t>> loaded_of(paths_.size());  // by file
   for (std::size_t i = 0; i < loaded_.size(); ++i) {
     loaded_of[loaded_[i].file].push_back(i);
@@ -120,7 +140,10 @@ std::vector<load::ReadFile> Keeper::take_some() {
   for (std::uint64_t bytes = 0; taken_ < paths_.size() && bytes < kTaken_bytes; ++taken_) {
     for (const std::size_t i : loaded_of[taken_]) {
       load::LoadedTrace one = std::move(loaded_[i]);
-      bytes += one.traces.files.empty() ? 0 : one.traces.files.front().size_bytes;
+      if (!one.traces.files.empty()) {
+        bytes += one.traces.files.front().size_bytes;
+        rows += one.traces.files.front().operations.size();
+      }
       one.file = paths.size();
       some.push_back(std::move(one));
       loaded_[i].traces = {};

@@ -30,14 +30,40 @@ struct KeptCommunicator {
   std::vector<Member> members;
 };
 
+/// The contexts of a file whose rows are wanted.
+struct ContextsOfFile {
+  std::uint64_t number = 0;  // of the file, likewise
+  std::vector<std::uint32_t> contexts;
+
+  template <typename Archive>
+  void transfer(Archive& archive) {
+    archive(number, contexts);
+  }
+};
+
+/// Their rows, with all names of the file.
+struct RowsOfFile {
+  std::uint64_t number = 0;
+  std::vector<std::string> names;
+  model::Operations operations;
+
+  template <typename Archive>
+  void transfer(Archive& archive) {
+    archive(number, names, operations);
+  }
+};
+
 class Keeper {
  public:
   /// Reads files, after it has forgotten all others. `numbers` are theirs in the list.
   void read(std::vector<std::uint64_t> numbers, std::vector<std::string> paths);
   /// What is known of each of them.
   std::vector<load::KeptFile> heads(bool has_machines);
-  /// Takes some of the files away, as partials. Returns none if there are none left.
-  std::vector<load::ReadFile> take_some();
+  /// Copies rows.
+  RowsOfFile rows(const ContextsOfFile& wanted) const;
+  /// Takes some of the files away, as partials. Returns none if there are none left. `rows` becomes
+  /// more by their rows.
+  std::vector<load::ReadFile> take_some(std::uint64_t& rows);
   /// Gives all rows to their files, which know all names.
   void give_rows(model::Traces& traces);
   void clear() { *this = {}; }

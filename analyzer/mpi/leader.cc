@@ -204,6 +204,66 @@ Heads Leader::heads(const align::Alignment& alignment) const {
   return heads;
 }
 
+std::vector<std::uint64_t> Leader::numbers_of(const model::Traces& traces) const {
+  std::map<std::string_view, std::uint64_t> number_of;  // by path
+  for (std::size_t i = 0; i < kept_paths_.size(); ++i) {
+    number_of[kept_paths_[i]] = i;
+  }
+  std::vector<std::uint64_t> numbers;
+  for (const model::TraceFile& file : traces.files) {
+    numbers.push_back(number_of.at(file.path));
+  }
+  return numbers;
+}
+
+void Leader::send_rows(const std::vector<std::vector<std::uint32_t>>& contexts,
+                       model::Traces& traces) {
+  const std::vector<std::uint64_t> numbers = numbers_of(traces);
+  std::map<std::uint64_t, std::size_t> file_of;  // by number
+  std::map<int, model::ArchiveWriter> requests;
+  std::vector<ContextsOfFile> own;
+  std::size_t awaited = 0;
+  for (std::size_t file = 0; file < contexts.size(); ++file) {
+    if (contexts[file].empty()) {
+      continue;
+    }
+    file_of[numbers[file]] = file;
+    ContextsOfFile wanted{numbers[file], contexts[file]};
+    if (const int process = keepers_[numbers[file]]; process != 0) {
+      requests[process](wanted);
+      ++awaited;
+    } else {
+      own.push_back(std::move(wanted));
+    }
+  }
+  for (auto& [process, wanted] : requests) {
+    Packer request = start_of(Request::kRows);
+    request.bytes(wanted.take());
+    messages_.send(process, request.packed());
+  }
+  const auto take = [&](RowsOfFile&& rows) {
+    std::vector<model::NameId> names;
+    for (const std::string& name : rows.names) {
+      names.push_back(traces.names.find(name));
+    }
+    model::TraceFile& file = traces.files[file_of.at(rows.number)];
+    file.elsewhere.operations -= rows.operations.size();
+    file.operations.append(std::move(rows.operations), names);
+  };
+  for (const ContextsOfFile& wanted : own) {
+    take(keeper_.rows(wanted));
+  }
+  while (awaited > 0) {
+    const Message answer = messages_.receive();
+    model::ArchiveReader reader(answer.text);
+    for (; !reader.is_at_end(); --awaited) {
+      RowsOfFile rows;
+      reader(rows);
+      take(std::move(rows));
+    }
+  }
+}
+
 std::vector<bool> Leader::share_out(const std::vector<std::string>& paths) {
   std::vector<bool> is_elsewhere(paths.size());
   if (paths == kept_paths_) {
@@ -247,10 +307,7 @@ std::vector<load::ReadFile> Leader::receive() {
 
 void Leader::place(const model::Traces& traces,
                    const std::vector<align::CommunicatorElsewhere>& communicators) {
-  std::map<std::string_view, std::size_t> number_of;  // of a file, by path
-  for (std::size_t i = 0; i < kept_paths_.size(); ++i) {
-    number_of[kept_paths_[i]] = i;
-  }
+  const std::vector<std::uint64_t> numbers = numbers_of(traces);
   std::vector<std::vector<KeptCommunicator>> kept(static_cast<std::size_t>(messages_.processes()));
   for (const align::CommunicatorElsewhere& communicator : communicators) {
     auto& hosts_at = hosts_at_.emplace_back();
@@ -259,7 +316,7 @@ void Leader::place(const model::Traces& traces,
       of_process.emplace_back().functions = communicator.functions;
     }
     for (const auto& [file, context, rank, host, since_zero_ns] : communicator.members) {
-      const std::size_t number = number_of.at(traces.files[file].path);
+      const std::uint64_t number = numbers[file];
       const int process = keepers_[number];
       std::vector<std::uint32_t>& hosts = hosts_at[process];
       auto place = std::find(hosts.begin(), hosts.end(), host);

@@ -26,6 +26,8 @@ class Leader final : public load::OtherProcesses, public align::RowsElsewhere {
                            const load::DumpChoice& dumps) override;
   std::vector<load::KeptFile> keep(const std::vector<std::string>& paths,
                                    bool has_machines) override;
+  void send_rows(const std::vector<std::vector<std::uint32_t>>& contexts,
+                 model::Traces& traces) override;
   std::vector<bool> share_out(const std::vector<std::string>& paths) override;
   std::vector<load::ReadFile> receive() override;
 
@@ -59,6 +61,8 @@ class Leader final : public load::OtherProcesses, public align::RowsElsewhere {
   /// Asks the other processes for theirs. Returns how many files that is.
   std::size_t ask_for(const Share& share, const std::vector<std::string>& paths, Request what,
                       bool has_machines = false);
+  /// The number of each file of these traces in the list of files that are kept.
+  std::vector<std::uint64_t> numbers_of(const model::Traces& traces) const;
   std::map<std::string, FoundFiles> find_on_all_hosts(const std::vector<std::string>& arguments,
                                                       const load::DumpChoice& dumps);
   void take_files(const std::string& host, const FoundFiles& found, load::Inputs& inputs,

@@ -24,13 +24,13 @@ namespace ringside::mpi {
 namespace {
 
 void print_statistics(const Messages& messages, const std::vector<Statistics>& statistics) {
-  std::fprintf(stderr, "%7s  %-16s  %6s  %9s  %9s  %9s  %8s  %s\n", "process", "host", "files",
-               "read", "sent", "received", "CPU", "greatest memory");
+  std::fprintf(stderr, "%7s  %-16s  %6s  %9s  %9s  %9s  %9s  %8s  %s\n", "process", "host", "files",
+               "read", "rows sent", "sent", "received", "CPU", "greatest memory");
   for (std::size_t i = 0; i < statistics.size(); ++i) {
     const Statistics& one = statistics[i];
-    std::fprintf(stderr, "%7zu  %-16s  %6s  %9s  %9s  %9s  %6s s  %s\n", i,
+    std::fprintf(stderr, "%7zu  %-16s  %6s  %9s  %9s  %9s  %9s  %6s s  %s\n", i,
                  messages.hosts()[i].c_str(), std::to_string(one.files).c_str(),
-                 report::human_bytes(one.bytes).c_str(),
+                 report::human_bytes(one.bytes).c_str(), std::to_string(one.rows_sent).c_str(),
                  report::human_bytes(one.bytes_sent).c_str(),
                  report::human_bytes(one.bytes_received).c_str(),
                  report::fixed(static_cast<double>(one.cpu_ms) / 1000, 2).c_str(),

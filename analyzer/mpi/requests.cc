@@ -121,8 +121,8 @@ FoundFiles unpack_found(Unpacker& unpacker) {
 
 void pack(const Statistics& statistics, Packer& packer) {
   for (const std::uint64_t number :
-       {statistics.files, statistics.bytes, statistics.bytes_sent, statistics.bytes_received,
-        statistics.cpu_ms, statistics.peak_bytes}) {
+       {statistics.files, statistics.bytes, statistics.rows_sent, statistics.bytes_sent,
+        statistics.bytes_received, statistics.cpu_ms, statistics.peak_bytes}) {
     packer.number(number);
   }
 }
@@ -130,8 +130,8 @@ void pack(const Statistics& statistics, Packer& packer) {
 Statistics unpack_statistics(Unpacker& unpacker) {
   Statistics statistics;
   for (std::uint64_t* const number :
-       {&statistics.files, &statistics.bytes, &statistics.bytes_sent, &statistics.bytes_received,
-        &statistics.cpu_ms, &statistics.peak_bytes}) {
+       {&statistics.files, &statistics.bytes, &statistics.rows_sent, &statistics.bytes_sent,
+        &statistics.bytes_received, &statistics.cpu_ms, &statistics.peak_bytes}) {
     *number = unpacker.number();
   }
   return statistics;

@@ -7,6 +7,8 @@
 //            each file -> some messages, each with the number and the partial of some of the files
 //   kKeep    whether machines are wanted, then the same -> one message, with the KeptFile of each;
 //            the rows stay there
+//   kRows    the number and the contexts of each file -> some messages, each with the RowsOfFile of
+//            some of the files; the rows stay there, too
 //   kSend    nothing -> messages as of kRead, of the files that it keeps; it forgets them
 //   kPlace   KeptCommunicator of each communicator -> nothing
 //   kBounds  RangeElsewhere -> HostBounds of each operation and host
@@ -41,6 +43,7 @@ enum class Request : std::uint64_t {
   kFind,
   kRead,
   kKeep,
+  kRows,
   kSend,
   kPlace,
   kBounds,
@@ -74,6 +77,7 @@ FoundFiles find_on_this_host(const std::vector<std::string>& arguments,
 struct Statistics {
   std::uint64_t files = 0;  // that it has read for others
   std::uint64_t bytes = 0;  // of these
+  std::uint64_t rows_sent = 0;
   std::uint64_t bytes_sent = 0;
   std::uint64_t bytes_received = 0;
   std::uint64_t cpu_ms = 0;

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "analyzer/load/other_processes.h"
+#include "analyzer/load/trace_loader.h"
 #include "analyzer/model/archive.h"
 #include "analyzer/mpi/keeper.h"
 #include "analyzer/mpi/owner.h"
@@ -20,6 +21,8 @@ namespace {
 
 // Files whose traces are in memory at one time.
 constexpr std::uint64_t kBatch_bytes = std::uint64_t{64} << 20;
+// Rows of one message, or those of one file that has more.
+constexpr std::uint64_t kRowsOfMessage = std::uint64_t{1} << 18;
 
 void find_files(Messages& messages, Unpacker& request) {
   const std::vector<std::string> arguments = request.texts();
@@ -73,7 +76,12 @@ void read_files(Messages& messages, Unpacker& request, Statistics& statistics) {
   const bool are_shared = request.number() != 0;
   while (!request.is_at_end()) {
     const Batch batch = take_batch(request, are_shared, kBatch_bytes, statistics);
-    std::vector<std::string> partials = load::read_as_partials(batch.paths);
+    const std::vector<load::LoadedTrace> loaded = load::load_each(batch.paths);
+    for (const load::LoadedTrace& one : loaded) {
+      statistics.rows_sent +=
+          one.traces.files.empty() ? 0 : one.traces.files.front().operations.size();
+    }
+    std::vector<std::string> partials = load::encode_files(batch.paths, loaded);
     std::vector<load::ReadFile> files;
     for (std::size_t i = 0; i < partials.size(); ++i) {
       files.push_back({batch.numbers[i], std::move(partials[i])});
@@ -92,8 +100,26 @@ void keep_files(Messages& messages, Unpacker& request, Keeper& keeper, Statistic
   messages.send(0, model::archived(files));
 }
 
-void send_kept(Messages& messages, Keeper& keeper) {
-  for (auto files = keeper.take_some(); !files.empty(); files = keeper.take_some()) {
+void send_rows(Messages& messages, std::string_view text, const Keeper& keeper,
+               Statistics& statistics) {
+  model::ArchiveReader request(text);
+  while (!request.is_at_end()) {
+    model::ArchiveWriter answer;
+    for (std::uint64_t rows = 0; !request.is_at_end() && rows < kRowsOfMessage;) {
+      ContextsOfFile wanted;
+      request(wanted);
+      RowsOfFile found = keeper.rows(wanted);
+      rows += found.operations.size();
+      statistics.rows_sent += found.operations.size();
+      answer(found);
+    }
+    messages.send(0, answer.take());
+  }
+}
+
+void send_kept(Messages& messages, Keeper& keeper, Statistics& statistics) {
+  for (auto files = keeper.take_some(statistics.rows_sent); !files.empty();
+       files = keeper.take_some(statistics.rows_sent)) {
     send_partials(messages, files);
   }
   keeper.clear();
@@ -156,8 +182,11 @@ void serve(Messages& messages) {
       case Request::kKeep:
         keep_files(messages, request, keeper, statistics);
         break;
+      case Request::kRows:
+        send_rows(messages, request.rest(), keeper, statistics);
+        break;
       case Request::kSend:
-        send_kept(messages, keeper);
+        send_kept(messages, keeper, statistics);
         break;
       case Request::kPlace:
         keeper.place(unpack_communicators(request));

@@ -85,8 +85,8 @@ Document communicators_document(const model::Traces& traces, const match::Matche
          std::uint64_t{communicator.members.size()}, global_rank_text(membership),
          host_text(membership.hosts),
          membership.inside ? Cell(std::uint64_t{*membership.inside} + 1) : Cell(),
-         elsewhere != nullptr ? elsewhere->operations(static_cast<std::uint32_t>(c))
-                              : membership.operations});
+         membership.operations +
+             (elsewhere != nullptr ? elsewhere->operations(static_cast<std::uint32_t>(c)) : 0)});
   }
   document.tables.push_back(std::move(table));
   document.notes.emplace_back(

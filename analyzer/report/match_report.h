@@ -18,22 +18,19 @@ namespace ringside::report {
 /// Reports what does not match: a finding for each of the first `cap` operations of a communicator,
 /// a table `sides` with a row for each side of these, and a table `verdicts` with the counts.
 /// `has_frames` adds the stacks of their calls, as far as they are known. `is_all_read`: nothing
-/// was damaged or could not be read, so that the answer may be that all match.
+/// was damaged or could not be read, so that the answer may be that all match. `elsewhere`: the
+/// operations whose rows are elsewhere, if there are any.
 Document match_document(const model::Traces& traces, const match::Matches& matches,
                         const std::vector<match::Judgement>& judgements, std::size_t cap,
-                        bool has_frames = false, bool is_all_read = true);
+                        bool has_frames = false, bool is_all_read = true,
+                        const match::AlikeCalls* elsewhere = nullptr);
 
 /// The same, for operations that are not judged yet.
 Document match_document(const model::Traces& traces, const match::Matches& matches,
                         const align::Alignment& alignment, std::size_t cap, bool has_frames = false,
-                        bool is_all_read = true);
+                        bool is_all_read = true, const match::AlikeCalls* elsewhere = nullptr);
 
-/// The same of operations whose rows are elsewhere.
-Document match_document(const model::Traces& traces, const match::AlikeCalls& calls,
-                        bool has_frames, bool is_all_read);
-
-/// A table `communicators`: members, hosts, and which is inside which. `elsewhere`: its operations,
-/// if their rows are elsewhere.
+/// A table `communicators`: members, hosts, and which is inside which. `elsewhere`: likewise.
 Document communicators_document(const model::Traces& traces, const match::Matches& matches,
                                 const match::AlikeCalls* elsewhere = nullptr);
 

@@ -55,6 +55,16 @@ JOBS = [
       "summary --format csv --by user-tag", "summary --by caller --clock-error 50us", "summary --by range",
       "summary --no-findings --fail-on busbw<1,straggler>5%,wait>1%,mismatch", "stragglers --format json",
       "stragglers --by caller --no-align", "stragglers --by range"]),
+    # Sends and receives, and a mismatch: rows of their communicators alone go to process 0.
+    ("--hosts 4 --ranks-per-host 2 --split 2 --iterations 60 --jitter 0.3 --seed 5 --pattern AllReduce:1048576,"
+     "Neighbour:65536:split,AllGather:4096:orthogonal,RingShift:1024:split,AlltoAll:512:orthogonal,Broadcast:4096",
+     ["match --format json --align-report", "communicators --format json", "summary --format json", "stragglers"]),
+    ("--hosts 2 --ranks-per-host 4 --split 2 --iterations 40 --mismatch size:3:17 --mismatch function:5:41 --seed 9 "
+     "--pattern AllReduce:1048576,AllGather:4096:split,Broadcast:4096,Reduce:65536:orthogonal",
+     ["match --format json", "summary --format json", "stragglers --format json"]),
+    # A rank does not make a call, and all processes are killed.
+    ("--hosts 3 --ranks-per-host 2 --split 2 --iterations 20 --hang 5:6 --end killed --seed 3 "
+     "--pattern AllReduce:1048576:split,AllGather:4096", ["match --format json --align-report", "summary"]),
     # Each process sums up some of the operations: one communicator, a late rank, and roots.
     ("--hosts 3 --ranks-per-host 2 --iterations 200 --jitter 0.2 --straggler 4:700:20 --seed 6 "
      "--pattern AllReduce:1048576,Broadcast:65536,AllGather:4096",
@@ -164,10 +174,13 @@ def check_local(mpi, program, directory):
 
 
 def check_rows_stay(mpi, program, generate, directory):
-    """Where all ranks made the same calls, process 0 gets no rows, or those of its part, and else it gets all."""
-    def received(words, process=0):
+    """Where all ranks of a communicator made the same calls, process 0 gets no rows of it, or those of its part, and
+    else it gets all."""
+    def statistics_of(words, process=0):
         statistics = mpi.run(2, directory, ["--stats", *words])[2]
-        number, unit = next(line for line in statistics.splitlines() if line.startswith(f"      {process}  ")).split()[7:9]
+        return next(line for line in statistics.splitlines() if line.startswith(f"      {process}  ")).split()
+    def received(words, process=0):
+        number, unit = statistics_of(words, process)[8:10]
         return float(number) * {"B": 1, "KiB": 1024, "MiB": 1048576}[unit]
     options = "--operations-only --hosts 2 --ranks-per-host 32 --iterations 400 --pattern AllReduce:1048576"
     for job, fault in (("alike", ""), ("differs", " --mismatch size:3:17")):
@@ -179,6 +192,15 @@ def check_rows_stay(mpi, program, generate, directory):
         for command in ("summary", "stragglers"):
             of_other = received([command, job], 1)
             require((of_other > rows) == (fault == ""), f"{job}: {command} gives process 1 {of_other} bytes")
+    # Sends and receives are of communicators of their own. Each process has read half of the traces.
+    options = ("--operations-only --hosts 2 --ranks-per-host 4 --split 2 --iterations 50 "
+               "--pattern AllReduce:1048576,Neighbour:4096:split,AllGather:64:orthogonal")
+    subprocess.run([generate, str(directory / "sends"), *options.split()], check=True, stdout=subprocess.DEVNULL)
+    transfers = sum(len(re.findall(r'"func":"(?:Send|Recv)"', trace.read_text(encoding="utf-8")))
+                    for trace in (directory / "sends").glob("*.json"))
+    for command in ("match", "communicators"):
+        sent = int(statistics_of([command, "sends"], 1)[5])
+        require(sent == transfers / 2 > 0, f"{command}: {sent} rows of {transfers} sends and receives")
     # Ranks of one host in processes of several, and hosts with files of their own.
     for i, trace in enumerate(sorted((directory / "alike").glob("*.json"))):
         place = directory / f"part{i % 3}" / "alike"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Ranks that made the same calls are matched without their rows, and others are not.
+// Communicators whose ranks made the same calls are matched without their rows, and others are not.
 #include "analyzer/match/alike_calls.h"
 
 #include <functional>
@@ -42,8 +42,15 @@ void add_ranks(TraceBuilder& builder, std::uint32_t ranks, std::uint32_t nranks)
   }
 }
 
+// By communicator.
+std::vector<CommunicatorFindings> findings_of(const AlikeCalls& alike) {
+  std::vector<CommunicatorFindings> findings(alike.functions.size());
+  count_alike(alike, findings);
+  return findings;
+}
+
 std::uint64_t count_of(const AlikeCalls& alike, Verdict verdict) {
-  return find_findings(alike).front().verdicts[static_cast<std::size_t>(verdict)];
+  return findings_of(alike).front().verdicts[static_cast<std::size_t>(verdict)];
 }
 
 TEST_CASE("ranks that made the same calls match, at whatever times they did") {
@@ -144,6 +151,28 @@ TEST_CASE("whatever differs in one call asks for the rows") {
   }
 }
 
+TEST_CASE("only the rows of communicators whose ranks differ are asked for") {
+  TraceBuilder builder;
+  add_ranks(builder, 3, 3);
+  for (std::uint32_t rank = 0; rank < 3; ++rank) {
+    model::TraceFile& file = builder.traces().files[rank];
+    file.contexts[2] = file.contexts[1];
+    file.contexts[2].comm = "0x2";
+    auto& operations = builder.operations(rank);
+    operations.push_back(operations.back());
+    operations.back().context = 2;
+    operations.back().in_flight = rank == 2;
+  }
+  const auto alike = match_heads(builder);
+  REQUIRE(alike);
+  const std::uint32_t stays = alike->matches.communicators[0].hash == "0x1" ? 0 : 1;
+  CHECK(alike->operations(stays) == 8);
+  CHECK_FALSE(alike->needs_rows(stays));
+  CHECK(alike->needs_rows(1 - stays));
+  CHECK(alike->contexts_needed(builder.traces()) ==
+        std::vector<std::vector<std::uint32_t>>(3, {2}));
+}
+
 // Random jobs, some of whose ranks differ a little.
 TEST_CASE("what is matched without rows is what is matched with them") {
   std::mt19937 random(3);
@@ -183,7 +212,7 @@ TEST_CASE("what is matched without rows is what is matched with them") {
       ++alike_jobs;
       REQUIRE(alike->matches.communicators.size() == matches.communicators.size());
       for (std::size_t c = 0; c < findings.size(); ++c) {
-        CHECK(find_findings(*alike)[c].verdicts == findings[c].verdicts);
+        CHECK(findings_of(*alike)[c].verdicts == findings[c].verdicts);
         CHECK(findings[c].described.empty());
       }
     }
