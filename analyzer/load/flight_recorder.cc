@@ -8,10 +8,12 @@
 #include <algorithm>
 #include <limits>
 #include <map>
+#include <span>
 #include <unordered_map>
 #include <utility>
 #include <vector>
 
+#include "analyzer/load/dump_begin.h"
 #include "analyzer/load/dump_copies.h"
 #include "analyzer/load/dump_entries.h"
 #include "analyzer/load/dump_entry.h"
@@ -26,7 +28,6 @@ namespace ringside::load {
 namespace {
 
 constexpr std::int64_t kNsPerSecond = 1'000'000'000;
-constexpr std::int64_t kMostRecords = std::int64_t{1} << 62;
 constexpr std::uint32_t kTellsAllCalls = 7;  // also collectives that are made together
 constexpr std::uint32_t kTellsTypes = 2;     // the version that has datatypes, or an earlier one
 
@@ -37,12 +38,6 @@ enum class Harm : std::uint8_t {
   kOther,  // the same, and another call may have been made here, which is not recorded
   kLoss,   // they are not recorded, and may have been any
 };
-
-// JSON writes 0 for a time that a pickle has None for.
-std::optional<std::int64_t> time_of(const PlainValue& value) {
-  const auto time_ns = integer_of(value);
-  return time_ns && *time_ns > 0 ? time_ns : std::nullopt;
-}
 
 class DumpReader {
  public:
@@ -67,7 +62,7 @@ class DumpReader {
         !trouble.empty()) {
       return trouble;
     }
-    find_begin(entries);
+    find_begin(tree_.list(entries));
     is_torchcomms_ = is_of_torchcomms(tree_, tree_.list(entries), keys_);
     fill_process();
     for (std::string& trouble : groups_.read(rank_, !is_torchcomms_, replica_ranks_)) {
@@ -129,34 +124,14 @@ class DumpReader {
                                    first + entry.inputs + entry.outputs);
   }
 
-  // The buffer of the recorder is a ring: where its first entry is not number 0, the ones before
-  // are lost.
-  void find_begin(const PlainValue& entries) {
-    constexpr std::int64_t kNotFound = std::numeric_limits<std::int64_t>::max();
-    std::int64_t first_ns = kNotFound;
-    std::int64_t least = kNotFound;
-    std::int64_t first_record = 0;
-    std::int64_t place = 0;
-    std::int64_t last_ns = 0;
-    bool do_ascend = true;
-    for (const PlainValue& value : tree_.list(entries)) {
-      const auto created_ns = time_of(tree_.at(value, keys_.time_created_ns));
-      do_ascend = do_ascend && created_ns.value_or(kNotFound) > last_ns;
-      last_ns = created_ns.value_or(last_ns);
-      first_ns = std::min(first_ns, created_ns.value_or(kNotFound));
-      const std::int64_t record = record_of(value).value_or(kNotFound);
-      if (record < least) {
-        least = record;
-        first_record = std::max<std::int64_t>(record - place, 0);  // those before it are damaged
-      }
-      ++place;
+  void find_begin(std::span<const PlainValue> entries) {
+    const DumpBegin begin = begin_of(tree_, entries, keys_);
+    if (!begin.do_times_ascend) {
+      copies_.find(tree_, entries, keys_);
     }
-    if (!do_ascend) {
-      copies_.find(tree_, tree_.list(entries), keys_);
-    }
-    begin_ns_ = first_ns == kNotFound ? 0 : first_ns;
+    begin_ns_ = begin.begin_ns;
     base_s_ = begin_ns_ / kNsPerSecond;
-    dump_.file.account.rotated = static_cast<std::uint64_t>(first_record);
+    dump_.file.account.rotated = begin.lost;
   }
 
   // Numbers are made those of the group, if its calls are all there. A call that is retired has
@@ -319,15 +294,10 @@ class DumpReader {
     }
   }
 
-  std::optional<std::int64_t> record_of(const PlainValue& value) const {
-    const auto record = integer_of(tree_.at(value, keys_.record_id));
-    return record && *record >= 0 && *record < kMostRecords ? record : std::nullopt;
-  }
-
   std::optional<OddRecord> take_record(const PlainValue& value) {
-    return records_.take(record_of(value), [&] {
+    return records_.take(record_of(tree_, value, keys_), [&] {
       const auto entries = tree_.list(tree_.at(root_, "entries"));
-      return place_ < entries.size() ? record_of(entries[place_]) : std::nullopt;
+      return place_ < entries.size() ? record_of(tree_, entries[place_], keys_) : std::nullopt;
     });
   }
 
@@ -406,7 +376,7 @@ class DumpReader {
     for (std::size_t i = place_; i < entries.size() && !tree_.is_exhausted(); ++i) {
       const auto own = records_.last() + static_cast<std::int64_t>(i + 1 - place_);
       if (groups_.of(entries[i]).context == context &&
-          !copies_.trouble_of(i + 1, record_of(entries[i]) == own)) {
+          !copies_.trouble_of(i + 1, record_of(tree_, entries[i], keys_) == own)) {
         return entries[i];
       }
     }
@@ -474,7 +444,7 @@ class DumpReader {
     const auto copy = is_repeated ? std::nullopt : copies_.trouble_of(place_, !odd);
     const auto known = is_repeated || copy ? std::nullopt : read_known(value);
     if (is_misnumbered && !copy) {
-      order_.note_misplaced(record_of(value));
+      order_.note_misplaced(record_of(tree_, value, keys_));
     }
     if (copy) {
       damaged(Harm::kLoss, *copy);
