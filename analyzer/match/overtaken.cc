@@ -37,14 +37,22 @@ bool LatestFinished::overtakes(const model::Operation& operation) const {
   return is_after(last_) || is_after(last_of_other_group_);
 }
 
+std::optional<std::uint32_t> peer_of_own_communicator(const model::Process& process,
+                                                      const model::Operation& operation) {
+  return process.has_pair_communicators && operation.group.value_or(0) == 0 ? operation.peer
+                                                                            : std::nullopt;
+}
+
 bool Overtaken::is_overtaken(std::uint32_t file, const model::Operation& operation) {
   const auto [found, is_new] = files_.try_emplace(file);
+  const model::Process& process = traces_.files[file].process;
   if (is_new) {
     for (const model::Operation& each : traces_.files[file].operations) {
-      found->second[each.context].add(each);
+      found->second[{each.context, peer_of_own_communicator(process, each)}].add(each);
     }
   }
-  return found->second[operation.context].overtakes(operation);
+  return found->second[{operation.context, peer_of_own_communicator(process, operation)}].overtakes(
+      operation);
 }
 
 }  // namespace ringside::match

@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <utility>
 
 #include "analyzer/model/trace.h"
@@ -36,6 +37,12 @@ class LatestFinished {
   Call last_of_other_group_;
 };
 
+/// The peer of a send or receive that may run in a communicator of its own with that peer
+/// (model::Process::has_pair_communicators), and so in no order with the other calls of its
+/// context.
+std::optional<std::uint32_t> peer_of_own_communicator(const model::Process& process,
+                                                      const model::Operation& operation);
+
 /// Answers for the operations of all files. It reads the operations of a file when it is first
 /// asked about that file.
 class Overtaken {
@@ -46,7 +53,10 @@ class Overtaken {
 
  private:
   const model::Traces& traces_;
-  std::map<std::uint32_t, std::map<std::uint32_t, LatestFinished>> files_;  // by file and context
+  // A context, and peer_of_own_communicator().
+  using Lane = std::pair<std::uint32_t, std::optional<std::uint32_t>>;
+
+  std::map<std::uint32_t, std::map<Lane, LatestFinished>> files_;
 };
 
 }  // namespace ringside::match

@@ -182,8 +182,8 @@ class Finder {
     }
   }
 
-  // The newest sequence number of each rank and function, in communicators where something is
-  // stuck.
+  // The newest sequence number of each rank and function, and the oldest of each rank, in
+  // communicators where something is stuck.
   void note_newest() {
     std::set<std::uint32_t> communicators;
     for (const StuckOperation& operation : hang_.operations) {
@@ -194,8 +194,11 @@ class Finder {
         continue;
       }
       for (const match::Part& part : parts_of(matched)) {
-        auto& number = newest_[{position_of(matched.communicator, part.member), matched.func}];
+        const std::uint32_t position = position_of(matched.communicator, part.member);
+        auto& number = newest_[{position, matched.func}];
         number = std::max(number, matched.number);
+        auto& oldest = oldest_.try_emplace(position, matched.number).first->second;
+        oldest = std::min(oldest, matched.number);
       }
     }
   }
@@ -276,8 +279,13 @@ class Finder {
         matched.way == Way::kSequence && !match::counts_only_while_recording(file.process);
     const bool has_calls =
         position.last_finished || position.last_started || position.last_enqueued;
-    // A full ring that keeps no call of this communicator does not tell how many there were.
-    const bool is_overwritten = file.account.rotated > 0 && !has_calls;
+    // A full ring that keeps no call of this communicator does not tell how many there were. Where
+    // numbers count all functions, one that keeps later collectives alone does not tell of this
+    // one.
+    const auto oldest = oldest_.find(index);
+    const bool begins_after = !file.process.tells_begin && matched.way == Way::kSequence &&
+                              (oldest == oldest_.end() || oldest->second > matched.number);
+    const bool is_overwritten = file.account.rotated > 0 && (!has_calls || begins_after);
     // The last one whose record is damaged may be another call.
     const bool is_doubtful =
         position.last_enqueued && match::is_damaged(file, *position.last_enqueued);
@@ -313,6 +321,9 @@ class Finder {
   }
 
   void add_absent(StuckOperation& node, const MatchedOperation& matched, std::uint32_t position) {
+    if (match::was_overwritten(member_of(hang_.positions[position]), matched)) {
+      return;
+    }
     if (const auto why = why_unknown(node, matched, position)) {
       // If only calls are told, numbers count the calls of all functions: this rank has made
       // another one in its place.
@@ -440,6 +451,7 @@ class Finder {
   std::map<std::pair<std::uint32_t, std::uint32_t>, Stuck> fronts_;  // by file and operation
   std::map<std::uint32_t, std::vector<Stuck>> of_file_;              // in the order of the calls
   std::map<std::pair<std::uint32_t, model::NameId>, std::uint64_t> newest_;
+  std::map<std::uint32_t, std::uint64_t> oldest_;  // number of a collective, by position
 };
 
 }  // namespace

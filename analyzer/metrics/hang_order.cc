@@ -7,6 +7,9 @@
 #include <set>
 #include <utility>
 
+#include "analyzer/match/cut_off.h"
+#include "analyzer/match/overtaken.h"
+
 namespace ringside::metrics {
 namespace {
 
@@ -34,12 +37,6 @@ class FrontParts {
   std::uint32_t position_of(const match::MatchedOperation& matched, const match::Part& part) const {
     return first_of_[matched.communicator] + part.member;
   }
-  // True if the part waits for calls of its position before it, and calls behind it wait for it.
-  bool has_order(const match::MatchedOperation& matched, const match::Part& part) const {
-    const model::TraceFile& file = traces_.files[part.file];
-    return matched.way != match::Way::kPair || !file.process.has_pair_communicators ||
-           file.operations.group(part.operation).value_or(0) != 0;
-  }
   // True if the part is in flight behind a front.
   bool is_behind(const match::MatchedOperation& matched, const match::Part& part) const {
     const model::TraceFile& file = traces_.files[part.file];
@@ -62,7 +59,9 @@ class FrontParts {
 bool lacks_a_rank(const match::Matches& matches, const std::vector<match::Judgement>& judgements,
                   std::size_t index) {
   const match::MatchedOperation& matched = matches.operations[index];
-  return match::ranks_seen(matches, matched) < match::ranks_expected(matches, matched) ||
+  const std::uint32_t seen = match::ranks_seen(matches, matched);
+  const std::uint32_t expected = match::ranks_expected(matches, matched);
+  return (seen < expected && seen + match::overwritten_parts(matches, matched) < expected) ||
          match::disagrees(judgements[index]);
 }
 
@@ -117,7 +116,9 @@ std::vector<bool> find_rings(const model::Traces& traces, const match::Matches& 
     const match::MatchedOperation& matched = matches.operations[i];
     for (const match::Part& part : match::parts_of(matches, matched)) {
       const std::uint32_t position = fronts.position_of(matched, part);
-      if (!fronts.has_order(matched, part)) {
+      if (matched.way == match::Way::kPair &&
+          match::peer_of_own_communicator(traces.files[part.file].process,
+                                          match::operation_of(traces, part))) {
         continue;
       }
       if (fronts.has(part)) {
@@ -132,6 +133,11 @@ std::vector<bool> find_rings(const model::Traces& traces, const match::Matches& 
   for (const auto& [i, positions_behind] : behind) {
     for (const std::uint32_t position : positions_behind) {
       for (const std::size_t front : at[position]) {
+        // Sends and receives that follow each other may have been made in one batch.
+        if (matches.operations[i].way == match::Way::kPair &&
+            matches.operations[front].way == match::Way::kPair) {
+          continue;
+        }
         waits_for[front].push_back(i);
         ++waits[i];
       }

@@ -32,9 +32,13 @@ Stage stage_of(const model::Process& process, const Operation& operation) {
 
 void find_fronts(const model::TraceFile& file, const std::vector<std::uint32_t>& calls,
                  Position& position) {
-  match::LatestFinished finished;
+  const auto lane_of = [&](const Operation& operation) {
+    return match::peer_of_own_communicator(file.process, operation);
+  };
+  std::map<std::optional<std::uint32_t>, match::LatestFinished> finished;
   for (const std::uint32_t call : calls) {
-    finished.add(file.operations[call]);
+    const Operation& operation = file.operations[call];
+    finished[lane_of(operation)].add(operation);
   }
   std::map<std::uint32_t, std::uint32_t> last_of_thread;
   for (const std::uint32_t call : calls) {
@@ -50,8 +54,8 @@ void find_fronts(const model::TraceFile& file, const std::vector<std::uint32_t>&
   for (const std::uint32_t call : calls) {
     const Operation& operation = file.operations[call];
     if (operation.kind != model::Kind::kApi && operation.in_flight &&
-        operation.state != State::kCompleted && !finished.overtakes(operation) &&
-        !has_returned(call, operation)) {
+        operation.state != State::kCompleted &&
+        !finished[lane_of(operation)].overtakes(operation) && !has_returned(call, operation)) {
       open.push_back(call);
     }
   }
@@ -62,13 +66,11 @@ void find_fronts(const model::TraceFile& file, const std::vector<std::uint32_t>&
   if (position.last_finished) {
     free_ns = file.operations[*position.last_finished].end_ns.value_or(free_ns);
   }
-  std::map<std::optional<std::uint32_t>, std::uint64_t> first_group;  // by communicator of a pair
+  std::map<std::optional<std::uint32_t>, std::uint64_t> first_group;  // by lane
   for (const std::uint32_t call : open) {
     const Operation& operation = file.operations[call];
     const std::uint64_t group = operation.group.value_or(0);
-    const bool is_of_pair = group == 0 && operation.peer && file.process.has_pair_communicators;
-    const auto [first, is_first] =
-        first_group.try_emplace(is_of_pair ? operation.peer : std::nullopt, group);
+    const auto [first, is_first] = first_group.try_emplace(lane_of(operation), group);
     if (!is_first && (group == 0 || first->second != group)) {
       continue;
     }

@@ -189,6 +189,14 @@ def cut_unlike():
     return job.cut(rank_0=10, rank_1=2)
 
 
+def lost_in_flight():
+    """All have called the broadcast. The ring of rank 2, which has a group of its own beside, begins behind it."""
+    job = Job(3, {"1": ("alone", [2])}).done(4).call("broadcast", state=WAIT)
+    for _ in range(12):
+        job.call(group="1")
+    return job.call(state=WAIT).call(state=WAIT).cut(rank_0=1, rank_2=6)
+
+
 def counted_batches():
     """PyTorch before 2.6 counted a batch of sends and receives as a collective of the ranks that made it."""
     job = versions(Job(3).done(4), "2.4", "2.4", "2.4")
@@ -333,6 +341,12 @@ def sets():
          .send(0, 1, ends="s", state=WAIT).call(state=WAIT).send(0, 1, ends="r", state=WAIT), {}),
         ("a send before a collective, and its receive behind it", CLEAN, Job(2).done()
          .send(0, 1, ends="s", state=WAIT).call(state=WAIT).send(0, 1, ends="r", state=WAIT), {}),
+        ("a batch that is in flight on both ranks (nccl2)", CLEAN, Job(2, backend="nccl2").done()
+         .send(0, 1, ends="s", state=WAIT).send(1, 0, ends="s", state=WAIT).send(1, 0, ends="r", state=WAIT)
+         .send(0, 1, ends="r", state=WAIT), {}),
+        ("a send that has ended, and collectives in flight before it", CLEAN,
+         Job(3).done().call(state=WAIT).call("broadcast", state=WAIT).send(0, 1).call("reduce", state=WAIT), {}),
+        ("a call in flight that one ring has lost", CLEAN, lost_in_flight(), {}),
         ("versions 2.9 and 2.10", CLEAN, versions(Job(2).done(), "2.9", "2.10"), {}),
         ("versions 2.9 and 2.10, sizes", after_three("all_reduce", "size"), versions(
             Job(2).done().call(ranks=[0]).call(ins=[[5]], ranks=[1]), "2.9", "2.10"), {}),
