@@ -155,9 +155,16 @@ void leave_out_unfit(const AnalysisOptions& options, Analysis& analysis) {
 
 // The network's figures are of rows that nobody sums up elsewhere, and the order in which
 // operations that stand for several are added up may change the last digit of how many these are.
-bool can_be_summed_up(const model::Traces& traces) {
-  return std::none_of(traces.files.begin(), traces.files.end(), [](const model::TraceFile& file) {
-    return file.elsewhere.has_proxies || file.process.sampling.period_ns > 0;
+// Who is stuck is known by all rows. Whether lateness is passed on depends on sends and receives,
+// unless there are several communicators.
+bool can_be_summed_up(const model::Traces& traces, const match::AlikeCalls& alike) {
+  const auto& communicators = alike.matches.communicators;
+  const auto several =
+      std::count_if(communicators.begin(), communicators.end(),
+                    [](const match::Communicator& one) { return one.members.size() > 1; });
+  return std::none_of(traces.files.begin(), traces.files.end(), [&](const model::TraceFile& file) {
+    return file.elsewhere.has_proxies || file.process.sampling.period_ns > 0 ||
+           file.operations.may_have_in_flight() || (several < 2 && !file.operations.empty());
   });
 }
 
@@ -167,17 +174,13 @@ void load_elsewhere(const std::vector<std::string>& paths, RowsNeeded needed, An
   const bool needs_sums = needed == RowsNeeded::kSums;
   model::Problems problems;
   std::optional<model::Traces> traces = load::load_heads(paths, needs_sums, problems);
-  if (traces && (!needs_sums || can_be_summed_up(*traces))) {
-    analysis.alike = match::match_alike(*traces);
+  std::optional<match::AlikeCalls> alike = traces ? match::match_alike(*traces) : std::nullopt;
+  if (!alike) {
+    return;
   }
-  if (analysis.alike) {
-    const auto contexts = analysis.alike->contexts_needed(*traces);
-    if (needs_sums && std::any_of(contexts.begin(), contexts.end(),
-                                  [](const auto& of_file) { return !of_file.empty(); })) {
-      analysis.alike.reset();
-      return;
-    }
-    load::other_processes()->send_rows(contexts, *traces);
+  load::other_processes()->send_rows(alike->contexts_needed(*traces), *traces);
+  if (!needs_sums || can_be_summed_up(*traces, *alike)) {
+    analysis.alike = std::move(alike);
     analysis.traces = std::move(*traces);
     load::append_problems(problems, analysis.problems);
   }
@@ -287,7 +290,7 @@ void add_stacks_option(CLI::App& command, AnalysisOptions& options) {
 report::Summary Analysis::summary(bool has_findings, metrics::RowsBy by) const {
   if (alike) {
     metrics::FiguresFound found = metrics::figures_elsewhere()->find(
-        alignment, by, has_findings ? std::optional(metrics::RowsBy::kCaller) : std::nullopt);
+        facts(), by, has_findings ? std::optional(metrics::RowsBy::kCaller) : std::nullopt);
     if (has_findings) {
       stragglers_ = std::move(found.late);
     }

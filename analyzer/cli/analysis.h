@@ -108,7 +108,7 @@ struct Analysis {
   /// Says who is late. Likewise; `by`, what the waiting is summed up by, is that of the first time.
   const metrics::Stragglers& stragglers(metrics::RowsBy by = metrics::RowsBy::kCaller) const {
     if (!stragglers_) {
-      stragglers_ = alike ? metrics::figures_elsewhere()->find(alignment, std::nullopt, by).late
+      stragglers_ = alike ? metrics::figures_elsewhere()->find(facts(), std::nullopt, by).late
                           : metrics::find_stragglers(facts(), by);
     }
     return *stragglers_;

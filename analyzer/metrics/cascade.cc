@@ -35,15 +35,11 @@ std::uint32_t Cascade::rank_of(std::size_t operation, const RankTimes& row) cons
 }
 
 bool Cascade::takes_part(const Visit& visit, std::uint32_t rank) const {
-  if (!visit.pair) {
+  if (visit.pair.empty()) {
     const auto& ranks = ranks_[visit.communicator];
     return std::binary_search(ranks.begin(), ranks.end(), rank);
   }
-  const match::MatchedOperation& matched = facts_.matches().operations[*visit.pair];
-  const auto parts = match::parts_of(facts_.matches(), matched);
-  return std::any_of(parts.begin(), parts.end(), [&](const match::Part& part) {
-    return who_.of(matched.communicator, part.member) == rank;
-  });
+  return std::find(visit.pair.begin(), visit.pair.end(), rank) != visit.pair.end();
 }
 
 // Calls `take` with the earlier operations in which a late rank may have got late, the latest
@@ -178,7 +174,12 @@ void Cascade::remember(std::size_t operation, const std::vector<RankTimes>& rows
     }
   }
   const match::MatchedOperation& matched = facts_.matches().operations[operation];
-  const auto pair = matched.way == match::Way::kPair ? std::optional(operation) : std::nullopt;
+  std::vector<std::uint32_t> pair;
+  if (matched.way == match::Way::kPair) {
+    for (const match::Part& part : match::parts_of(facts_.matches(), matched)) {
+      pair.push_back(who_.of(matched.communicator, part.member));
+    }
+  }
   for (std::size_t i = 0; i < rows.size(); ++i) {
     auto& visits = visits_[rank_of(operation, rows[i])];
     const model::Operation own =

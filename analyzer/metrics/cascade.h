@@ -67,7 +67,7 @@ class Cascade {
   void remember(std::size_t operation, const std::vector<facts::RankTimes>& rows,
                 const OperationCharges& charges, const std::vector<std::vector<Origin>>& origins);
 
-  /// All that it remembers, unless some of it is of pairs.
+  /// All that it remembers.
   template <typename Archive>
   void transfer(Archive& archive) {
     // Visits of one operation share what was possible.
@@ -87,8 +87,8 @@ class Cascade {
       of_rank.resize(size);
       for (Visit& visit : of_rank) {
         std::uint64_t place = places.empty() ? 0 : places[visit.possible];
-        archive(visit.communicator, visit.end_ns, visit.own_end_ns, visit.thread, visit.stream,
-                visit.waited_ns, visit.most_ns, visit.waited, place);
+        archive(visit.communicator, visit.pair, visit.end_ns, visit.own_end_ns, visit.thread,
+                visit.stream, visit.waited_ns, visit.most_ns, visit.waited, place);
         visit.possible = shared.at(place);
       }
     }
@@ -97,7 +97,7 @@ class Cascade {
  private:
   struct Visit {
     std::uint32_t communicator = 0;
-    std::optional<std::size_t> pair;  // the operation, if it is one
+    std::vector<std::uint32_t> pair;  // its ranks, if it is one
     std::int64_t end_ns = 0;
     std::optional<std::int64_t> own_end_ns;  // by the rank's own clock, if it was seen to run
     std::uint32_t thread = 0;

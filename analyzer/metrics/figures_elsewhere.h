@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The figures of operations whose rows stay in other processes. `ringside` has none; `ringside-mpi`
-// says how they are summed up.
+// The figures of operations some of whose rows stay in other processes. `ringside` has none;
+// `ringside-mpi` says how they are summed up.
 #ifndef RINGSIDE_ANALYZER_METRICS_FIGURES_ELSEWHERE_H
 #define RINGSIDE_ANALYZER_METRICS_FIGURES_ELSEWHERE_H
 
 #include <optional>
 #include <vector>
 
-#include "analyzer/align/alignment.h"
+#include "analyzer/facts/facts.h"
 #include "analyzer/metrics/grouping.h"
 #include "analyzer/metrics/rows.h"
 #include "analyzer/metrics/stragglers.h"
@@ -28,8 +28,9 @@ class FiguresElsewhere {
   FiguresElsewhere& operator=(const FiguresElsewhere&) = delete;
 
   /// Finds what make_rows() and find_stragglers() find where all rows are here, by what is given
-  /// of each; nothing is found where nothing is given. `alignment` is the same each time.
-  virtual FiguresFound find(const align::Alignment& alignment, std::optional<RowsBy> rows_by,
+  /// of each; nothing is found where nothing is given. `here`: of the operations whose rows are
+  /// here, the same each time.
+  virtual FiguresFound find(const facts::Facts& here, std::optional<RowsBy> rows_by,
                             std::optional<RowsBy> late_by) = 0;
 };
 

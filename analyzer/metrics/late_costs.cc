@@ -204,8 +204,8 @@ void LateCosts::charge(std::uint32_t operation, const Parties& parties,
   }
   of_rows_.assign(rows_.size(), {});
   origins_.resize(std::max(origins_.size(), rows_.size()));
-  WaitedAt& here =
-      waited_[{grouping_.group_of(matched), match::function_name(facts_.traces(), matched)}];
+  WaitedAt& here = waited_[{grouping_.group_of(matched),
+                            std::string(match::function_name(facts_.traces(), matched))}];
   ++here.operations;
   for (std::uint32_t i = 0; i < rows_.size(); ++i) {
     origins_[i].clear();

@@ -8,7 +8,6 @@
 #include <map>
 #include <span>
 #include <string>
-#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -51,18 +50,7 @@ class LateCosts {
   /// must have the same numbers there.
   template <typename Archive>
   void transfer(Archive& archive) {
-    archive(ranks, hosts, counts, cascade_, blocks_, arrivals_, times_, open_ns_);
-    std::map<std::pair<std::uint32_t, std::string>, WaitedAt> waited;
-    for (const auto& [group, at] : waited_) {
-      waited[{group.first, std::string(group.second)}] = at;
-    }
-    archive(waited);
-    if constexpr (Archive::kReads) {
-      const model::NameTable& names = facts_.traces().names;
-      for (const auto& [group, at] : waited) {
-        waited_[{group.first, names.text(names.find(group.second))}] = at;
-      }
-    }
+    archive(ranks, hosts, counts, cascade_, blocks_, arrivals_, times_, open_ns_, waited_);
   }
 
   std::vector<Suspect> ranks;  // as in GlobalRanks
@@ -114,7 +102,7 @@ class LateCosts {
   const facts::Facts& facts_;
   const match::Matches& matches_;
   const Grouping grouping_;
-  std::map<std::pair<std::uint32_t, std::string_view>, WaitedAt> waited_;  // by group and function
+  std::map<std::pair<std::uint32_t, std::string>, WaitedAt> waited_;  // by group and function
   const GlobalRanks who_;
   Cascade cascade_;
   ChargeFinder finder_;

@@ -9,7 +9,6 @@
 #include <map>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -77,8 +76,8 @@ struct Stragglers {
   std::int64_t waited_ns = 0;    // surely, by all
   std::int64_t waited_most_ns = 0;
   /// By the text of the group (Grouping::text_of), which is empty if not known, and by function. It
-  /// sums to waited_ns, and refers to the names of the traces.
-  std::map<std::pair<std::string, std::string_view>, WaitedAt> by_group;
+  /// sums to waited_ns.
+  std::map<std::pair<std::string, std::string>, WaitedAt> by_group;
   RowsBy grouped_by = RowsBy::kCaller;
 
   /// Only the members that operations add to; the others are found at the end.

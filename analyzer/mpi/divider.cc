@@ -3,15 +3,33 @@
 
 #include <algorithm>
 #include <limits>
+#include <map>
 #include <numeric>
 #include <tuple>
 #include <utility>
 
+#include "analyzer/metrics/rows.h"
 #include "analyzer/model/archive.h"
 #include "analyzer/mpi/packing.h"
 
 namespace ringside::mpi {
 namespace {
+
+// Calls visit(number, operation) for each operation that is here, with its number among all.
+template <typename Visit>
+void for_each_number(const std::vector<std::uint64_t>& everywhere, const match::Matches& here,
+                     const Visit& visit) {
+  std::uint32_t communicator = 0;
+  std::uint32_t first = 0;  // of the communicator's
+  std::uint32_t number = 0;
+  for (const match::MatchedOperation& matched : here.operations) {
+    for (; communicator < matched.communicator; ++communicator) {
+      first += static_cast<std::uint32_t>(everywhere[communicator]);
+      number = first;
+    }
+    visit(number++, matched);
+  }
+}
 
 using Cuts = std::vector<std::pair<std::uint32_t, std::uint32_t>>;  // where there must be none
 
@@ -21,11 +39,7 @@ struct AllArrivals {
   std::vector<std::uint64_t> groups;
   align::StampErrors errors;
 
-  explicit AllArrivals(const match::AlikeCalls& calls) {
-    std::uint64_t all = 0;
-    for (std::uint32_t c = 0; c < calls.functions.size(); ++c) {
-      all += calls.operations(c);
-    }
+  explicit AllArrivals(std::uint64_t all) {
     last_ns.assign(all, Arrivals::kNone);
     groups.resize(all);
   }
@@ -52,14 +66,23 @@ struct AllArrivals {
   }
 };
 
-// The communicator of each operation, by number.
-std::vector<std::uint32_t> communicators_of(const match::AlikeCalls& calls) {
+// All operations by number: the communicator of each, and how many rows it has.
+struct AllOperations {
   std::vector<std::uint32_t> communicators;
-  for (std::uint32_t c = 0; c < calls.functions.size(); ++c) {
-    communicators.insert(communicators.end(), calls.operations(c), c);
+  std::vector<std::uint32_t> rows;
+
+  AllOperations(const Owner& owner, const match::Matches& here) {
+    const std::vector<match::Communicator>& all = here.communicators;
+    for (std::uint32_t c = 0; c < all.size(); ++c) {
+      communicators.insert(communicators.end(), owner.everywhere()[c], c);
+      rows.resize(communicators.size(), static_cast<std::uint32_t>(all[c].members.size()));
+    }
+    for_each_number(owner.everywhere(), here,
+                    [&](std::uint32_t number, const match::MatchedOperation& matched) {
+                      rows[number] = matched.part_count;
+                    });
   }
-  return communicators;
-}
+};
 
 // Operations that were called together are one process's.
 void keep_groups(const AllArrivals& all, const std::vector<std::uint32_t>& communicators,
@@ -80,8 +103,7 @@ void keep_groups(const AllArrivals& all, const std::vector<std::uint32_t>& commu
 }
 
 // Gives each process about as many rows of ranks, in the order of the operations.
-std::vector<std::uint32_t> divide_evenly(const match::AlikeCalls& calls,
-                                         const std::vector<std::uint32_t>& communicators,
+std::vector<std::uint32_t> divide_evenly(const std::vector<std::uint32_t>& rows,
                                          const std::vector<std::uint32_t>& order, const Cuts& none,
                                          std::size_t processes) {
   std::vector<std::int64_t> open(order.size() + 2);  // how many begin there, less those that end
@@ -89,13 +111,7 @@ std::vector<std::uint32_t> divide_evenly(const match::AlikeCalls& calls,
     ++open[first + 1];
     --open[last + 1];
   }
-  const auto rows_of = [&](std::uint32_t number) {
-    return calls.matches.communicators[communicators[number]].members.size();
-  };
-  std::size_t all = 0;
-  for (const std::uint32_t number : order) {
-    all += rows_of(number);
-  }
+  const std::size_t all = std::accumulate(rows.begin(), rows.end(), std::size_t{0});
   std::vector<std::uint32_t> begins = {0};
   std::size_t before = 0;
   std::int64_t kept_together = 0;
@@ -105,7 +121,7 @@ std::vector<std::uint32_t> divide_evenly(const match::AlikeCalls& calls,
            before >= all / processes * begins.size()) {
       begins.push_back(place);
     }
-    before += rows_of(order[place]);
+    before += rows[order[place]];
   }
   begins.resize(processes, static_cast<std::uint32_t>(order.size()));
   return begins;
@@ -135,11 +151,52 @@ void Divider::hear_others(const Take& take) {
   }
 }
 
-void Divider::begin(const align::Alignment& alignment) {
-  Heads heads = leader_.heads(alignment);
+void Divider::tell_matched(const facts::Facts& here) {
+  const match::Matches& matches = here.matches();
+  std::vector<MatchedRows> of_processes(static_cast<std::size_t>(messages_.processes()));
+  std::map<std::uint32_t, std::vector<match::Part>> parts;  // by process
+  std::uint32_t communicator = 0;
+  std::uint32_t place = 0;
+  for (const match::MatchedOperation& matched : matches.operations) {
+    place = matched.communicator == communicator ? place : 0;
+    communicator = matched.communicator;
+    parts.clear();
+    for (match::Part part : match::parts_of(matches, matched)) {
+      const RowPlace& row = rows_matched_[part.file][part.operation];
+      part.operation = row.place;
+      parts[row.process].push_back(part);
+    }
+    for (const auto& [process, own] : parts) {
+      of_processes[process].add(place, matched, own);
+    }
+    ++place;
+  }
+  for (int process = 1; process < messages_.processes(); ++process) {
+    MatchedRows& matched = of_processes[static_cast<std::size_t>(process)];
+    messages_.send(process, request_of(Request::kMatched, model::archived(matched)).packed());
+  }
+  owner_.take(std::move(of_processes.front()));
+}
+
+void Divider::begin(const facts::Facts& here) {
+  const std::vector<int> keepers = leader_.keepers_of(here.traces());
+  for (std::size_t file = 0; file < keepers.size(); ++file) {
+    std::vector<RowPlace>& rows = rows_matched_.emplace_back();
+    const std::size_t count = here.traces().files[file].operations.size();
+    for (std::uint32_t row = 0; row < count; ++row) {
+      rows.push_back({static_cast<std::uint32_t>(keepers[file]), row});
+    }
+  }
+  tell_matched(here);
+  Heads heads = leader_.heads(here.alignment());
+  heads.matched.resize(here.matches().communicators.size());
+  for (const match::MatchedOperation& matched : here.matches().operations) {
+    ++heads.matched[matched.communicator];
+  }
   tell_others(Request::kHeads, model::archived(heads));
   owner_.begin(std::move(heads), leader_.keeper());
-  AllArrivals all(owner_.calls());
+  const AllOperations operations(owner_, here.matches());
+  AllArrivals all(operations.rows.size());
   all.take(owner_.arrivals());
   hear_others([&](int /*process*/, std::string_view text) {
     Arrivals arrivals;
@@ -147,30 +204,56 @@ void Divider::begin(const align::Alignment& alignment) {
     all.take(arrivals);
   });
   const std::vector<std::uint32_t> order = all.order();
-  std::vector<std::uint32_t> places(order.size());
+  places_.resize(order.size());
   for (std::uint32_t place = 0; place < order.size(); ++place) {
-    places[order[place]] = place;
+    places_[order[place]] = place;
   }
-  const std::vector<std::uint32_t> communicators = communicators_of(owner_.calls());
   Cuts none;
-  keep_groups(all, communicators, places, none);
-  tell_others(Request::kOrder, model::archived(places));
+  keep_groups(all, operations.communicators, places_, none);
+  tell_others(Request::kOrder, model::archived(places_));
   const auto take = [&](const Cuts& more) { none.insert(none.end(), more.begin(), more.end()); };
-  take(owner_.inversions(std::move(places)));
+  take(owner_.inversions(std::vector(places_)));
   hear_others([&](int /*process*/, std::string_view text) {
     Cuts more;
     model::unarchive(text, more);
     take(more);
   });
   errors_ = std::move(all.errors);
-  divide({divide_evenly(owner_.calls(), communicators, order, none,
-                        static_cast<std::size_t>(messages_.processes())),
-          errors_});
+  divide(here, divide_evenly(operations.rows, order, none,
+                             static_cast<std::size_t>(messages_.processes())));
 }
 
-void Divider::divide(Division division) {
+void Divider::divide(const facts::Facts& here, std::vector<std::uint32_t> begins) {
+  Division division{std::move(begins), errors_};
+  // Those of a file come to their owners in the order of the processes that had them.
+  constexpr std::uint32_t kNobody = 0xFFFFFFFF;
+  const match::Matches& matches = here.matches();
+  std::vector<std::vector<std::uint32_t>> owners;  // of rows_matched_
+  for (const std::vector<RowPlace>& rows : rows_matched_) {
+    owners.emplace_back(rows.size(), kNobody);
+  }
+  for_each_number(owner_.everywhere(), matches,
+                  [&](std::uint32_t number, const match::MatchedOperation& matched) {
+                    const std::uint32_t owner = division.owner_of(places_[number]);
+                    for (const match::Part& part : match::parts_of(matches, matched)) {
+                      owners[part.file][part.operation] = owner;
+                    }
+                  });
+  for (std::size_t file = 0; file < rows_matched_.size(); ++file) {
+    std::vector<RowPlace>& rows = rows_matched_[file];
+    std::vector<std::uint32_t> order(rows.size());
+    std::iota(order.begin(), order.end(), 0);
+    std::sort(order.begin(), order.end(),
+              [&](std::uint32_t a, std::uint32_t b) { return rows[a] < rows[b]; });
+    std::map<std::uint32_t, std::uint32_t> next;  // by owner
+    for (const std::uint32_t row : order) {
+      const std::uint32_t owner = owners[file][row];
+      rows[row] = {owner, next[owner]++};
+    }
+  }
+  tell_matched(here);
   tell_others(Request::kDivide, model::archived(division));
-  owner_.divide(std::move(division), messages_);
+  leader_.count_rows_sent(owner_.divide(std::move(division), messages_));
 }
 
 // False if the operations must have one owner.
@@ -236,20 +319,19 @@ void Divider::refine(metrics::SummedRows& rows) {
   }
 }
 
-metrics::FiguresFound Divider::find(const align::Alignment& alignment,
+metrics::FiguresFound Divider::find(const facts::Facts& here,
                                     std::optional<metrics::RowsBy> rows_by,
                                     std::optional<metrics::RowsBy> late_by) {
   if (!std::exchange(has_begun_, true)) {
-    begin(alignment);
+    begin(here);
   }
   metrics::SummedRows rows;
   std::string late;
   if (!sum_up(rows_by, late_by, rows, late)) {
-    Division whole{std::vector<std::uint32_t>(static_cast<std::size_t>(messages_.processes()),
-                                              std::numeric_limits<std::uint32_t>::max()),
-                   errors_};
-    whole.begins.front() = 0;
-    divide(std::move(whole));
+    std::vector<std::uint32_t> begins(static_cast<std::size_t>(messages_.processes()),
+                                      std::numeric_limits<std::uint32_t>::max());
+    begins.front() = 0;
+    divide(here, std::move(begins));
     rows = {};
     sum_up(rows_by, late_by, rows, late);
   }
@@ -257,6 +339,12 @@ metrics::FiguresFound Divider::find(const align::Alignment& alignment,
   if (rows_by) {
     refine(rows);
     found.rows = metrics::finish_rows(owner_.calls().matches, std::move(rows));
+    std::vector<metrics::CommunicatorRows> own = metrics::make_rows(here, *rows_by);
+    for (std::uint32_t c = 0; c < own.size(); ++c) {
+      if (owner_.calls().needs_rows(c)) {
+        found.rows[c] = std::move(own[c]);
+      }
+    }
   }
   if (late_by) {
     found.late = owner_.judge(*late_by, late);

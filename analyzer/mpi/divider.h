@@ -23,13 +23,23 @@ class Divider final : public metrics::FiguresElsewhere {
   /// Both must outlive it.
   Divider(Messages& messages, Leader& leader) : messages_(messages), leader_(leader) {}
 
-  metrics::FiguresFound find(const align::Alignment& alignment,
-                             std::optional<metrics::RowsBy> rows_by,
+  metrics::FiguresFound find(const facts::Facts& here, std::optional<metrics::RowsBy> rows_by,
                              std::optional<metrics::RowsBy> late_by) override;
 
  private:
-  void begin(const align::Alignment& alignment);
-  void divide(Division division);
+  // The process that has a row, and the row's place among those of its file that are there.
+  struct RowPlace {
+    std::uint32_t process = 0;
+    std::uint32_t place = 0;
+
+    auto operator<=>(const RowPlace&) const = default;
+  };
+
+  void begin(const facts::Facts& here);
+  /// `begins`: as in Division.
+  void divide(const facts::Facts& here, std::vector<std::uint32_t> begins);
+  /// Says which rows of matches that are here, too, each process has.
+  void tell_matched(const facts::Facts& here);
   bool sum_up(std::optional<metrics::RowsBy> rows_by, std::optional<metrics::RowsBy> late_by,
               metrics::SummedRows& rows, std::string& late);
   void refine(metrics::SummedRows& rows);
@@ -43,6 +53,8 @@ class Divider final : public metrics::FiguresElsewhere {
   Owner owner_;
   bool has_begun_ = false;
   align::StampErrors errors_;
+  std::vector<std::uint32_t> places_;                // of all operations, by number
+  std::vector<std::vector<RowPlace>> rows_matched_;  // by file and row of those that are here, too
 };
 
 }  // namespace ringside::mpi

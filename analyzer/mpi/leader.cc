@@ -199,7 +199,7 @@ std::vector<load::KeptFile> Leader::keep(const std::vector<std::string>& paths, 
 }
 
 Heads Leader::heads(const align::Alignment& alignment) const {
-  Heads heads{kept_paths_, {}, alignment};
+  Heads heads{kept_paths_, {}, alignment, {}};
   model::unarchive(kept_, heads.files);
   return heads;
 }
@@ -214,6 +214,14 @@ std::vector<std::uint64_t> Leader::numbers_of(const model::Traces& traces) const
     numbers.push_back(number_of.at(file.path));
   }
   return numbers;
+}
+
+std::vector<int> Leader::keepers_of(const model::Traces& traces) const {
+  std::vector<int> keepers;
+  for (const std::uint64_t number : numbers_of(traces)) {
+    keepers.push_back(keepers_[number]);
+  }
+  return keepers;
 }
 
 void Leader::send_rows(const std::vector<std::vector<std::uint32_t>>& contexts,

@@ -39,6 +39,9 @@ class Leader final : public load::OtherProcesses, public align::RowsElsewhere {
   /// keeper's.
   Heads heads(const align::Alignment& alignment) const;
   Keeper& keeper() { return keeper_; }
+  /// The process that keeps the rows of each file of these traces.
+  std::vector<int> keepers_of(const model::Traces& traces) const;
+  void count_rows_sent(std::uint64_t rows) { own_.rows_sent += rows; }
 
   /// Ends the other processes. Returns what each process has done, once all have answered.
   std::vector<Statistics> end();

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <span>
 #include <stdexcept>
 
 #include "analyzer/load/trace_loader.h"
@@ -32,23 +33,59 @@ void Owner::begin(Heads&& heads, Keeper& keeper) {
   calls_ = std::move(*calls);
   keeper.give_rows(traces_);
   alignment_.set_stamp_errors(align::StampErrors(traces_));
-  match();
+  everywhere_ = std::move(heads.matched);
   std::map<std::pair<std::uint32_t, model::NameId>, std::uint32_t> next;
+  std::vector<std::uint32_t> first;  // by communicator
   std::uint32_t all = 0;
   for (std::uint32_t c = 0; c < calls_.functions.size(); ++c) {
+    first.push_back(all);
+    all += static_cast<std::uint32_t>(everywhere_[c]);
+    everywhere_[c] += calls_.operations(c);
     for (const auto& [function, count] : calls_.functions[c]) {
       next[{c, function}] = all;
       all += static_cast<std::uint32_t>(count);
     }
   }
+  const std::vector<std::uint32_t> places = match();
+  auto place = places.begin();
   for (const match::MatchedOperation& operation : matches_.operations) {
-    numbers_.push_back(next.at({operation.communicator, operation.func})++);
+    numbers_.push_back(calls_.needs_rows(operation.communicator)
+                           ? first[operation.communicator] + *place++
+                           : next.at({operation.communicator, operation.func})++);
   }
 }
 
-void Owner::match() {
+std::vector<std::uint32_t> Owner::match() {
   matches_ = match::match_rows(traces_, calls_);
+  matches_.everywhere = everywhere_;
+  std::vector<std::vector<std::uint32_t>> rows(traces_.files.size());
+  const auto contexts = calls_.contexts_needed(traces_);
+  for (std::size_t file = 0; file < rows.size(); ++file) {
+    const model::Operations& operations = traces_.files[file].operations;
+    const auto& needed = contexts[file];
+    for (std::uint32_t i = 0; !needed.empty() && i < operations.size(); ++i) {
+      if (std::find(needed.begin(), needed.end(), operations.context(i)) != needed.end()) {
+        rows[file].push_back(i);
+      }
+    }
+  }
+  std::vector<std::uint32_t> places;
+  std::exchange(matched_, {})
+      .for_each([&](std::uint32_t place, match::MatchedOperation operation,
+                    std::span<const match::Part> parts) {
+        places.push_back(place);
+        operation.first_part = matches_.parts.size();
+        matches_.operations.push_back(operation);
+        for (const match::Part& part : parts) {
+          matches_.parts.push_back({part.member, part.file, rows[part.file].at(part.operation)});
+        }
+      });
+  if (!places.empty()) {
+    std::stable_sort(matches_.operations.begin(), matches_.operations.end(),
+                     [](const auto& a, const auto& b) { return a.communicator < b.communicator; });
+  }
   facts_.emplace(traces_, matches_, alignment_);
+  return places;
 }
 
 Arrivals Owner::arrivals() const {
@@ -61,7 +98,7 @@ Arrivals Owner::arrivals() const {
     facts_->last_arrivals(some, [&](std::size_t i, const std::optional<std::int64_t>& last_ns) {
       found.last_ns[first + i] = last_ns.value_or(Arrivals::kNone);
       const match::Part part = matches_.parts[matches_.operations[first + i].first_part];
-      if (part.member == 0) {
+      if (part.member == 0 && !calls_.needs_rows(matches_.operations[first + i].communicator)) {
         const auto group = traces_.files[part.file].operations.group(part.operation);
         found.groups[first + i] = group ? *group + 1 : 0;
       }
@@ -80,19 +117,15 @@ std::vector<std::pair<std::uint32_t, std::uint32_t>> Owner::inversions(
   return metrics::find_inversions(*facts_, own);
 }
 
-void Owner::divide(Division&& division, Messages& messages) {
-  const auto owner_of = [&](std::uint32_t number) {
-    const auto next =
-        std::upper_bound(division.begins.begin(), division.begins.end(), places_[number]);
-    return static_cast<std::size_t>(next - division.begins.begin()) - 1;
-  };
-  // By file and operation of the file: who owns it.
+std::uint64_t Owner::divide(Division&& division, Messages& messages) {
+  const auto processes = static_cast<std::size_t>(messages.processes());
+  // By file and operation of the file: who owns it. Nobody owns a call that is of no operation.
   std::vector<std::vector<std::uint32_t>> owners(traces_.files.size());
   for (std::size_t i = 0; i < owners.size(); ++i) {
-    owners[i].resize(traces_.files[i].operations.size());
+    owners[i].resize(traces_.files[i].operations.size(), static_cast<std::uint32_t>(processes));
   }
   for (std::size_t i = 0; i < matches_.operations.size(); ++i) {
-    const auto owner = static_cast<std::uint32_t>(owner_of(numbers_[i]));
+    const std::uint32_t owner = division.owner_of(places_[numbers_[i]]);
     for (const match::Part& part : match::parts_of(matches_, matches_.operations[i])) {
       owners[part.file][part.operation] = owner;
     }
@@ -100,15 +133,16 @@ void Owner::divide(Division&& division, Messages& messages) {
   facts_.reset();
   matches_ = {};
   numbers_.clear();
-  const auto processes = static_cast<std::size_t>(messages.processes());
-  std::vector<model::Operations> received(traces_.files.size());
+  // By file and process that had them.
+  std::vector<std::map<std::size_t, model::Operations>> received(traces_.files.size());
+  std::uint64_t rows_sent = 0;
   bool has_more = true;
   for (std::size_t next = 0; has_more;) {
     std::vector<model::ArchiveWriter> writers(processes);
     for (std::size_t rows = 0; next < owners.size() && rows < kRowsAtATime; ++next) {
       model::Operations& all = traces_.files[next].operations;
       rows += all.size();
-      std::vector<model::Operations> of_owners(processes);
+      std::vector<model::Operations> of_owners(processes + 1);
       for (std::size_t i = 0; i < all.size(); ++i) {
         of_owners[owners[next][i]].push_back(all[i]);
       }
@@ -116,6 +150,9 @@ void Owner::divide(Division&& division, Messages& messages) {
       owners[next] = {};
       for (std::size_t process = 0; process < processes; ++process) {
         if (!of_owners[process].empty()) {
+          rows_sent += process == static_cast<std::size_t>(messages.process())
+                           ? 0
+                           : of_owners[process].size();
           std::uint64_t file = next;
           writers[process](file, of_owners[process]);
         }
@@ -127,32 +164,35 @@ void Owner::divide(Division&& division, Messages& messages) {
       texts.push_back((next < owners.size() ? '1' : '0') + writer.take());
     }
     has_more = false;
-    for (const std::string& text : messages.exchange(std::move(texts))) {
-      has_more = has_more || text.front() == '1';
-      model::ArchiveReader reader(std::string_view(text).substr(1));
+    texts = messages.exchange(std::move(texts));
+    for (std::size_t process = 0; process < processes; ++process) {
+      has_more = has_more || texts[process].front() == '1';
+      model::ArchiveReader reader(std::string_view(texts[process]).substr(1));
       while (!reader.is_at_end()) {
         std::uint64_t file = 0;
-        model::Operations operations;
-        reader(file, operations);
-        model::Operations& here = received.at(file);
-        if (here.empty()) {
-          here = std::move(operations);
-        } else {
-          here.append(std::move(operations));
-        }
+        reader(file);
+        reader(received.at(file)[process]);
       }
     }
   }
   for (std::size_t i = 0; i < received.size(); ++i) {
-    traces_.files[i].operations = std::move(received[i]);
+    for (auto& [process, operations] : received[i]) {
+      model::Operations& here = traces_.files[i].operations;
+      if (here.empty()) {
+        here = std::move(operations);
+      } else {
+        here.append(std::move(operations));
+      }
+    }
   }
   alignment_.set_stamp_errors(std::move(division.errors));
   for (std::uint32_t number = 0; number < places_.size(); ++number) {
-    if (owner_of(number) == static_cast<std::size_t>(messages.process())) {
+    if (division.owner_of(places_[number]) == static_cast<std::uint32_t>(messages.process())) {
       numbers_.push_back(number);
     }
   }
   match();
+  return rows_sent;
 }
 
 SumAnswer Owner::sum_up(const SumRequest& request) {
@@ -168,6 +208,14 @@ SumAnswer Owner::sum_up(const SumRequest& request) {
   if (request.rows_by) {
     rows_ = metrics::sum_up_rows(*facts_, *request.rows_by, {},
                                  late ? std::function<void(const facts::Fold&)>(read) : nullptr);
+    // Process 0 has the rows and verdicts of all others.
+    std::erase_if(rows_.rows,
+                  [&](const auto& row) { return calls_.needs_rows(row.first.communicator); });
+    for (std::uint32_t c = 0; c < rows_.communicators.size(); ++c) {
+      if (calls_.needs_rows(c)) {
+        rows_.communicators[c] = {};
+      }
+    }
     answer.rows = model::archived(rows_);
   } else if (late) {
     read({});

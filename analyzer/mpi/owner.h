@@ -6,6 +6,7 @@
 #ifndef RINGSIDE_ANALYZER_MPI_OWNER_H
 #define RINGSIDE_ANALYZER_MPI_OWNER_H
 
+#include <algorithm>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -24,6 +25,7 @@
 #include "analyzer/metrics/row_sums.h"
 #include "analyzer/model/trace.h"
 #include "analyzer/mpi/keeper.h"
+#include "analyzer/mpi/matched_rows.h"
 #include "analyzer/mpi/messages.h"
 
 namespace ringside::mpi {
@@ -33,10 +35,11 @@ struct Heads {
   std::vector<std::string> paths;
   std::vector<load::KeptFile> files;
   align::Alignment alignment;
+  std::vector<std::uint64_t> matched;  // by communicator: how many MatchedRows there are of it
 
   template <typename Archive>
   void transfer(Archive& archive) {
-    archive(paths, files, alignment);
+    archive(paths, files, alignment, matched);
   }
 };
 
@@ -59,6 +62,11 @@ struct Arrivals {
 struct Division {
   std::vector<std::uint32_t> begins;
   align::StampErrors errors;  // of all files
+
+  std::uint32_t owner_of(std::uint32_t place) const {
+    return static_cast<std::uint32_t>(std::upper_bound(begins.begin(), begins.end(), place) -
+                                      begins.begin() - 1);
+  }
 
   template <typename Archive>
   void transfer(Archive& archive) {
@@ -94,6 +102,8 @@ using FoundDurations = std::map<metrics::RowKey, metrics::RowTimes::Found>;
 
 class Owner {
  public:
+  /// What begin() or divide() matches besides.
+  void take(MatchedRows&& matched) { matched_ = std::move(matched); }
   /// Takes the rows that the process keeps.
   void begin(Heads&& heads, Keeper& keeper);
   Arrivals arrivals() const;
@@ -101,8 +111,9 @@ class Owner {
   /// operation.
   std::vector<std::pair<std::uint32_t, std::uint32_t>> inversions(
       std::vector<std::uint32_t>&& places);
-  /// All processes do this together.
-  void divide(Division&& division, Messages& messages);
+  /// All processes do this together. Returns how many rows went to others.
+  std::uint64_t divide(Division&& division, Messages& messages);
+  /// Rows are those of operations that all ranks called alike.
   SumAnswer sum_up(const SumRequest& request);
   /// Of the rows that were summed up last.
   FoundDurations find(const WantedDurations& wanted) const;
@@ -110,12 +121,17 @@ class Owner {
   metrics::Stragglers judge(metrics::RowsBy by, std::string_view late) const;
 
   const match::AlikeCalls& calls() const { return calls_; }
+  /// How many operations each communicator has in all processes.
+  const std::vector<std::uint64_t>& everywhere() const { return everywhere_; }
 
  private:
-  void match();
+  /// Returns the places of `matched_` among the operations of their communicators.
+  std::vector<std::uint32_t> match();
 
   model::Traces traces_;
   match::AlikeCalls calls_;
+  std::vector<std::uint64_t> everywhere_;
+  MatchedRows matched_;  // until they are matched
   align::Alignment alignment_;
   match::Matches matches_;
   std::optional<facts::Facts> facts_;

@@ -12,6 +12,9 @@
 //   kSend    nothing -> messages as of kRead, of the files that it keeps; it forgets them
 //   kPlace   KeptCommunicator of each communicator -> nothing
 //   kBounds  RangeElsewhere -> HostBounds of each operation and host
+//   kMatched MatchedRows: before kHeads those of which the process has rows, and before kDivide
+//   those
+//            that it will own -> nothing
 //   kHeads   Heads -> Arrivals
 //   kOrder   the place of each operation -> where their order cannot be cut
 //   kDivide  Division -> nothing
@@ -47,6 +50,7 @@ enum class Request : std::uint64_t {
   kSend,
   kPlace,
   kBounds,
+  kMatched,
   kHeads,
   kOrder,
   kDivide,

@@ -133,8 +133,12 @@ void send_bounds(Messages& messages, Unpacker& request, const Keeper& keeper) {
 
 // The steps to figures; see requests.h.
 void serve_figures(Messages& messages, Request what, std::string_view text, Keeper& keeper,
-                   Owner& owner) {
-  if (what == Request::kHeads) {
+                   Owner& owner, Statistics& statistics) {
+  if (what == Request::kMatched) {
+    MatchedRows matched;
+    model::unarchive(text, matched);
+    owner.take(std::move(matched));
+  } else if (what == Request::kHeads) {
     Heads heads;
     model::unarchive(text, heads);
     owner.begin(std::move(heads), keeper);
@@ -148,7 +152,7 @@ void serve_figures(Messages& messages, Request what, std::string_view text, Keep
   } else if (what == Request::kDivide) {
     Division division;
     model::unarchive(text, division);
-    owner.divide(std::move(division), messages);
+    statistics.rows_sent += owner.divide(std::move(division), messages);
   } else if (what == Request::kSum) {
     SumRequest request;
     model::unarchive(text, request);
@@ -194,12 +198,13 @@ void serve(Messages& messages) {
       case Request::kBounds:
         send_bounds(messages, request, keeper);
         break;
+      case Request::kMatched:
       case Request::kHeads:
       case Request::kOrder:
       case Request::kDivide:
       case Request::kSum:
       case Request::kFigures:
-        serve_figures(messages, what, request.rest(), keeper, owner);
+        serve_figures(messages, what, request.rest(), keeper, owner, statistics);
         break;
       case Request::kEnd: {
         complete(messages, statistics);

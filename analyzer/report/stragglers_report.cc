@@ -161,7 +161,7 @@ Table table_of(const Stragglers& all, const std::vector<Lateness>& found,
   return table;
 }
 
-using Group = std::pair<std::pair<std::string, std::string_view>, metrics::WaitedAt>;
+using Group = std::pair<std::pair<std::string, std::string>, metrics::WaitedAt>;
 
 // By waiting, most first. Nothing where no group is known.
 std::vector<Group> groups_of(const Stragglers& all) {

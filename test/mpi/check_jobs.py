@@ -62,6 +62,17 @@ JOBS = [
     ("--hosts 2 --ranks-per-host 4 --split 2 --iterations 40 --mismatch size:3:17 --mismatch function:5:41 --seed 9 "
      "--pattern AllReduce:1048576,AllGather:4096:split,Broadcast:4096,Reduce:65536:orthogonal",
      ["match --format json", "summary --format json", "stragglers --format json"]),
+    # A late rank's waits cascade through sends and receives. Some ranks contradict each other, or the others.
+    ("--operations-only --hosts 2 --ranks-per-host 4 --split 2 --iterations 150 --late-random 5:3:20 --persistence 0.5 "
+     "--seed 8 --pattern AllReduce:1048576:split,Neighbour:65536:split,ReduceScatter:65536:orthogonal,"
+     "RingShift:4096:orthogonal,AllReduce:4096",
+     ["summary --format json --align-report", "stragglers --format json", "summary --no-findings --intervals"]),
+    ("--hosts 3 --ranks-per-host 2 --split 3 --iterations 100 --mismatch size:3:17 --mismatch function:5:41 "
+     "--straggler 4:700:20 --lose 2 --seed 9 "
+     "--pattern AllReduce:1048576:split,AllGather:4096,Broadcast:4096:orthogonal,AlltoAllv:9000:split",
+     ["summary --format json", "stragglers", "summary --by caller --no-align"]),
+    ("--hosts 3 --ranks-per-host 2 --split 2 --iterations 150 --jitter 0.2 --seed 7 "
+     "--pattern AllReduce:1048576,Neighbour:65536:split,AllGather:4096", ["summary --format json", "stragglers"], swap_times),
     # A rank does not make a call, and all processes are killed.
     ("--hosts 3 --ranks-per-host 2 --split 2 --iterations 20 --hang 5:6 --end killed --seed 3 "
      "--pattern AllReduce:1048576:split,AllGather:4096", ["match --format json --align-report", "summary"]),
@@ -201,6 +212,8 @@ def check_rows_stay(mpi, program, generate, directory):
     for command in ("match", "communicators"):
         sent = int(statistics_of([command, "sends"], 1)[5])
         require(sent == transfers / 2 > 0, f"{command}: {sent} rows of {transfers} sends and receives")
+    for command in ("summary", "stragglers"):
+        require(int(statistics_of([command, "sends"])[5]) > 0, f"{command}: process 0 gives rows to process 1")
     # Ranks of one host in processes of several, and hosts with files of their own.
     for i, trace in enumerate(sorted((directory / "alike").glob("*.json"))):
         place = directory / f"part{i % 3}" / "alike"

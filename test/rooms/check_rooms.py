@@ -71,7 +71,7 @@ ROOMS = {
     # A program of its own: `ringside` is built without it.
     "analyzer/mpi": ["analyzer/cli/exit_status.h", "analyzer/cli/help.h", "analyzer/cli/run.h",
                      "analyzer/align", "analyzer/facts", "analyzer/load", "analyzer/match/alike_calls.h",
-                     "analyzer/metrics", "analyzer/model", "analyzer/report/numbers.h"],
+                     "analyzer/match/matcher.h", "analyzer/metrics", "analyzer/model", "analyzer/report/numbers.h"],
     "examples": ["plugin", "analyzer", "test"],
     "test": ["plugin", "analyzer", "launch", "live", "examples"],
 }
