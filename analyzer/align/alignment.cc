@@ -446,6 +446,16 @@ void Alignment::bound_pairs(SyncPoints points, const ClockPieces& pieces, std::u
   if (hosts < 3) {
     return;
   }
+  // However many points are taken out, each host that has a touch keeps one.
+  std::vector<bool> is_touched(pieces.size());
+  for (const Touch& touch : points.touches) {
+    is_touched[touch.host] = true;
+  }
+  const auto least_touches =
+      static_cast<std::size_t>(std::count(is_touched.begin(), is_touched.end(), true));
+  if (least_touches * hosts > kMostPairWork) {
+    return;
+  }
   TightestPoints().thin_to(kMostPairWork / hosts, points);
   if (points.touches.size() * hosts > kMostPairWork) {
     return;

@@ -158,7 +158,7 @@ class Collector {
         continue;
       }
       use_host(part.file).take(times_of(part.file, operation), rule->waits,
-                               rank_of(matched, part) == first.root);
+                               first.root && rank_of(matched, part) == first.root);
     }
     make_point(rule->kind, is_usable);
   }

@@ -2,9 +2,7 @@
 #include "analyzer/facts/facts.h"
 
 #include <algorithm>
-#include <tuple>
 
-#include "analyzer/facts/operation_times.h"
 #include "analyzer/match/findings.h"
 #include "analyzer/match/function_mismatch.h"
 #include "analyzer/model/parallel.h"
@@ -34,24 +32,18 @@ void join(RankTimes& rank, const RankTimes& next) {
 
 // Rows are large, so what they are sorted by is sorted apart from them.
 void sort_by_arrival(std::vector<RankTimes>& rows) {
-  struct Place {
-    std::int64_t arrival_ns;
-    std::uint32_t member;
-    std::uint32_t row;
-  };
+  __extension__ using Place = __int128;  // arrival, member, and row
   // Each thread sorts again and again, and keeps the memory for it.
   thread_local std::vector<Place> places;
   thread_local std::vector<RankTimes> sorted;
   places.clear();
-  for (std::uint32_t i = 0; i < rows.size(); ++i) {
-    places.push_back({rows[i].arrival_ns, rows[i].member, i});
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    places.push_back(Place{rows[i].arrival_ns} << 64 | Place{rows[i].member} << 32 | Place{i});
   }
-  std::sort(places.begin(), places.end(), [](const Place& a, const Place& b) {
-    return std::tie(a.arrival_ns, a.member) < std::tie(b.arrival_ns, b.member);
-  });
+  std::sort(places.begin(), places.end());
   sorted.clear();
-  for (const Place& place : places) {
-    sorted.push_back(rows[place.row]);
+  for (const Place place : places) {
+    sorted.push_back(rows[static_cast<std::uint32_t>(place)]);
   }
   rows.swap(sorted);
 }
@@ -60,7 +52,12 @@ void sort_by_arrival(std::vector<RankTimes>& rows) {
 
 Facts::Facts(const model::Traces& traces, const match::Matches& matches,
              const align::Alignment& alignment)
-    : traces_(traces), matches_(matches), alignment_(alignment) {}
+    : traces_(traces),
+      matches_(matches),
+      alignment_(alignment),
+      all_tell_start_(
+          std::all_of(traces.files.begin(), traces.files.end(),
+                      [](const model::TraceFile& file) { return file.process.tells_start; })) {}
 
 const std::vector<match::Judgement>& Facts::judgements() const {
   std::call_once(has_judgements_, [&] {
@@ -150,7 +147,7 @@ void Facts::take_ranks(const match::MatchedOperation& operation, std::span<const
     rank.end_ns =
         add_saturating(rank.arrival_ns,
                        std::max(subtract_saturating(end_ns.value_or(*start_ns), came_ns), open_ns));
-    if (!traces_.files[part.file].process.tells_start) {
+    if (!all_tell_start_ && !traces_.files[part.file].process.tells_start) {
       // Only how long it ran is known. The ranks of most operations end nearly together, so the
       // best guess is that they do, and nothing bounds when they came.
       rank.arrival_ns = -rank.wall_ns();
@@ -178,15 +175,16 @@ FlowOfOperation Facts::flow_of(std::size_t operation, const std::vector<RankTime
 OperationFacts Facts::ranks_of(std::size_t operation, std::vector<RankTimes>& rows) const {
   const match::MatchedOperation& matched = matches_.operations[operation];
   read_ranks(matched, rows);
-  return make(matched, flow_of(operation, rows), rows);
+  Arrivals arrivals;
+  return make(matched, flow_of(operation, rows), rows, arrivals);
 }
 
 OperationFacts Facts::make_from(std::size_t operation, std::span<const match::Part> parts,
                                 std::span<const model::Execution> executions,
-                                std::vector<RankTimes>& rows) const {
+                                std::vector<RankTimes>& rows, Arrivals& arrivals) const {
   const match::MatchedOperation& matched = matches_.operations[operation];
   take_ranks(matched, parts, executions, rows);
-  return make(matched, flow_of(operation, rows), rows);
+  return make(matched, flow_of(operation, rows), rows, arrivals);
 }
 
 std::int64_t Facts::last_arrival_ns(std::size_t operation, std::vector<RankTimes>& rows) const {
@@ -215,11 +213,12 @@ OperationFacts Facts::of_group(const std::vector<std::uint32_t>& operations,
     }
   }
   sort_by_arrival(rows);
-  return make(matches_.operations[operations.front()], flow, rows);
+  Arrivals arrivals;
+  return make(matches_.operations[operations.front()], flow, rows, arrivals);
 }
 
 OperationFacts Facts::make(const match::MatchedOperation& operation, const FlowOfOperation& flow,
-                           std::vector<RankTimes>& rows) const {
+                           std::vector<RankTimes>& rows, Arrivals& arrivals) const {
   OperationFacts made;
   if (rows.empty()) {
     return made;
@@ -237,7 +236,7 @@ OperationFacts Facts::make(const match::MatchedOperation& operation, const FlowO
   made.basis = made.ranks_timed == 0            ? Basis::kCall
                : made.ranks_timed < rows.size() ? Basis::kSome
                                                 : Basis::kExecution;
-  const OperationTimes times = find_times(flow, made.has_all_ranks, rows);
+  const OperationTimes times = find_times(flow, made.has_all_ranks, rows, arrivals);
   made.is_impossible = times.is_impossible;
   made.busy = times.busy;
   made.best_busy_ns = times.best_busy_ns;

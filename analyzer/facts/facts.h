@@ -17,6 +17,7 @@
 #include "analyzer/align/alignment.h"
 #include "analyzer/facts/flow.h"
 #include "analyzer/facts/interval.h"
+#include "analyzer/facts/operation_times.h"
 #include "analyzer/facts/rank_times.h"
 #include "analyzer/match/executions.h"
 #include "analyzer/match/matcher.h"
@@ -55,6 +56,7 @@ struct SeenOperation {
   std::span<const model::Execution> executions;  // of its parts
   const OperationFacts& facts;
   std::vector<RankTimes>& rows;  // its ranks, as of Facts::ranks_of; they may be taken away
+  const Arrivals& arrivals;      // of all rows, if every rank needs every other
 };
 
 /// Sums up operations, each of which comes once, in any order. `thread` counts from 0 to
@@ -94,13 +96,14 @@ class Facts {
   void ranks_of_each(std::span<const std::uint32_t> operations, match::Executions& memory,
                      const Take& take) const {
     std::vector<RankTimes> rows;
-    match::read_parts(traces_, matches_, operations, memory,
-                      [&](std::size_t i, std::span<const match::Part> parts,
-                          std::span<const model::Execution> executions) {
-                        const OperationFacts facts =
-                            make_from(operations[i], parts, executions, rows);
-                        take(i, SeenOperation{operations[i], parts, executions, facts, rows});
-                      });
+    Arrivals arrivals;
+    match::read_parts(
+        traces_, matches_, operations, memory,
+        [&](std::size_t i, std::span<const match::Part> parts,
+            std::span<const model::Execution> executions) {
+          const OperationFacts facts = make_from(operations[i], parts, executions, rows, arrivals);
+          take(i, SeenOperation{operations[i], parts, executions, facts, rows, arrivals});
+        });
   }
   /// Calls take(i, arrival_ns) with the last arrival of each of several operations at those of its
   /// ranks whose rows are here; nothing if none of them has a time.
@@ -133,10 +136,10 @@ class Facts {
 
  private:
   OperationFacts make(const match::MatchedOperation& operation, const FlowOfOperation& flow,
-                      std::vector<RankTimes>& rows) const;
+                      std::vector<RankTimes>& rows, Arrivals& arrivals) const;
   OperationFacts make_from(std::size_t operation, std::span<const match::Part> parts,
                            std::span<const model::Execution> executions,
-                           std::vector<RankTimes>& rows) const;
+                           std::vector<RankTimes>& rows, Arrivals& arrivals) const;
   /// Fills in all but what they waited.
   void read_ranks(const match::MatchedOperation& operation, std::vector<RankTimes>& rows) const;
   void take_ranks(const match::MatchedOperation& operation, std::span<const match::Part> parts,
@@ -146,6 +149,7 @@ class Facts {
   const model::Traces& traces_;
   const match::Matches& matches_;
   const align::Alignment& alignment_;
+  const bool all_tell_start_;  // of all files model::Process::tells_start
   mutable std::once_flag has_judgements_;
   mutable std::vector<match::Judgement> judgements_;
   mutable std::once_flag has_operations_;

@@ -33,6 +33,12 @@ class Latest {
   /// Adds a rank that is waited for. `rows` are those of one operation, the same for each call.
   void add(std::span<const RankTimes> rows, std::uint32_t row);
 
+  /// Forgets all ranks, and keeps the memory for others.
+  void clear() {
+    hosts_.clear();
+    first_ = second_ = RankTimes::kNobody;
+  }
+
   /// The last arrival among the ranks added but for `row` itself, on the clock of that row's host.
   /// kNever: there is none, or (kLeast) none on a clock that is known. kUnknown: (kMost) one is on
   /// a clock that is not known.

@@ -9,28 +9,6 @@
 namespace ringside::facts {
 namespace {
 
-using Bound = Latest::Bound;
-
-// The arrivals that bound when data could flow to some ranks: of those that are surely needed as
-// early as they may have been, and of all that may hold them up as late as they may have been.
-struct Arrivals {
-  Latest needed{Bound::kLeast};
-  Latest possible{Bound::kMost};
-  bool has_unknown = false;                // somebody may have come at any time
-  std::int64_t shown_ns = Latest::kNever;  // the last arrival that is needed, by its stamp
-
-  void need(std::span<const RankTimes> rows, std::uint32_t row) {
-    needed.add(rows, row);
-    shown_ns = std::max(shown_ns, rows[row].arrival_ns);
-    may_need(rows, row);
-  }
-  // A rank that is known by its call only may have come at any time after it.
-  void may_need(std::span<const RankTimes> rows, std::uint32_t row) {
-    possible.add(rows, row);
-    has_unknown = has_unknown || !rows[row].has_execution;
-  }
-};
-
 // The arrivals as one row sees them.
 struct Seen {
   Seen(const Arrivals& arrivals, std::span<const RankTimes> rows, std::uint32_t row)
@@ -43,8 +21,9 @@ struct Seen {
 
 class Finder {
  public:
-  Finder(const FlowOfOperation& flow, bool has_all_ranks, std::span<RankTimes> rows)
-      : flow_(flow), has_all_ranks_(has_all_ranks), rows_(rows) {}
+  Finder(const FlowOfOperation& flow, bool has_all_ranks, std::span<RankTimes> rows,
+         Arrivals& arrivals)
+      : flow_(flow), has_all_ranks_(has_all_ranks), rows_(rows), shared_(arrivals) {}
 
   OperationTimes find() {
     if (flow_.flow == Flow::kToRoot) {
@@ -177,25 +156,24 @@ class Finder {
   void find_shared() {
     const bool is_all = flow_.flow == Flow::kAll;
     const bool has_root = flow_.flow == Flow::kFromRoot;
-    Arrivals arrivals;
     for (std::uint32_t i = 0; i < count(); ++i) {
       if (is_all || (has_root && i == flow_.root)) {
-        arrivals.need(rows_, i);
+        shared_.need(rows_, i);
       } else {
-        arrivals.may_need(rows_, i);
+        shared_.may_need(rows_, i);
       }
     }
     std::int64_t least_wall_ns = Latest::kUnknown;
     for (std::uint32_t i = 0; i < count(); ++i) {
-      const Seen seen(arrivals, rows_, i);
-      wait(i, arrivals, seen);
+      const Seen seen(shared_, rows_, i);
+      wait(i, shared_, seen);
       if (rows_[i].has_execution && (!has_root || flow_.root != RankTimes::kNobody)) {
         end_at(i, seen, !has_root || i == flow_.root);
         least_wall_ns = std::min(least_wall_ns, rows_[i].least_wall_ns());
       }
     }
     // The last to come waited for nobody, so its own time is a part of it, whatever the clocks say.
-    if (is_all && times_.busy && !arrivals.has_unknown && has_all_ranks_) {
+    if (is_all && times_.busy && !shared_.has_unknown && has_all_ranks_) {
       times_.busy->least_ns = std::max(times_.busy->least_ns, least_wall_ns);
     }
   }
@@ -236,6 +214,7 @@ class Finder {
   const FlowOfOperation& flow_;
   const bool has_all_ranks_;
   const std::span<RankTimes> rows_;
+  Arrivals& shared_;
   OperationTimes times_;
   bool is_unknown_ = false;
 };
@@ -243,8 +222,9 @@ class Finder {
 }  // namespace
 
 OperationTimes find_times(const FlowOfOperation& flow, bool has_all_ranks,
-                          std::span<RankTimes> rows) {
-  return Finder(flow, has_all_ranks, rows).find();
+                          std::span<RankTimes> rows, Arrivals& arrivals) {
+  arrivals.clear();
+  return Finder(flow, has_all_ranks, rows, arrivals).find();
 }
 
 }  // namespace ringside::facts

@@ -17,7 +17,8 @@ std::int64_t positive(std::int64_t value) {
 }  // namespace
 
 const OperationCharges& ChargeFinder::find(std::size_t operation, facts::Basis basis,
-                                           const std::vector<RankTimes>& rows) {
+                                           const std::vector<RankTimes>& rows,
+                                           const facts::Arrivals* arrivals) {
   clear();
   found_.waited_ns.clear();
   for (const RankTimes& row : rows) {
@@ -33,7 +34,12 @@ const OperationCharges& ChargeFinder::find(std::size_t operation, facts::Basis b
   switch (flow.flow) {
     case facts::Flow::kAll:
       found_.likeness = Likeness::kAlike;
-      find_all(rows);
+      if (arrivals == nullptr) {
+        find_waits(rows);
+        arrivals = &arrivals_;
+      }
+      add_sure(rows, arrivals->possible);
+      add_possible(rows, arrivals->needed);
       break;
     case facts::Flow::kFromRoot:
       found_.likeness = Likeness::kRooted;
@@ -89,23 +95,19 @@ void ChargeFinder::leave_open(const std::vector<RankTimes>& rows) {
 }
 
 // Every rank needs every other, so each waits for the last.
-void ChargeFinder::find_all(const std::vector<RankTimes>& rows) {
-  facts::Latest needed(facts::Latest::Bound::kLeast);
-  facts::Latest possible(facts::Latest::Bound::kMost);
+void ChargeFinder::find_waits(const std::vector<RankTimes>& rows) {
+  arrivals_.clear();
   for (std::uint32_t i = 0; i < rows.size(); ++i) {
-    needed.add(rows, i);
-    possible.add(rows, i);
+    arrivals_.need(rows, i);
   }
   for (std::uint32_t i = 0; i < rows.size(); ++i) {
-    const facts::Latest::Moment until = needed.seen_from(rows, i);
+    const facts::Latest::Moment until = arrivals_.needed.seen_from(rows, i);
     found_.waited_ns[i] =
         until.time_ns == facts::Latest::kNever
             ? 0
             : std::clamp<std::int64_t>(subtract_saturating(until.time_ns, rows[i].latest_ns()), 0,
                                        rows[i].wall_ns());
   }
-  add_sure(rows, possible);
-  add_possible(rows, needed);
 }
 
 // Others are charged to a rank only if no other one may have come later still: then its coming
@@ -132,7 +134,7 @@ void ChargeFinder::add_sure(const std::vector<RankTimes>& rows, const facts::Lat
 void ChargeFinder::add_possible(const std::vector<RankTimes>& rows, const facts::Latest& needed) {
   host_waits_.set(rows, facts_.alignment().hosts().size());
   for (std::uint32_t i = 0; i < rows.size(); ++i) {
-    if (needed.seen_from(rows, i).time_ns > rows[i].latest_ns()) {
+    if (found_.waited_ns[i] > 0 || needed.seen_from(rows, i).time_ns > rows[i].latest_ns()) {
       continue;
     }
     const HostWaits::Most most = host_waits_.until(rows[i]);

@@ -10,7 +10,6 @@
 #include <vector>
 
 #include "analyzer/facts/facts.h"
-#include "analyzer/facts/latest.h"
 #include "analyzer/metrics/host_waits.h"
 
 namespace ringside::metrics {
@@ -62,14 +61,16 @@ class ChargeFinder {
   ChargeFinder(const facts::Facts& facts, bool needs_pairs)
       : facts_(facts), needs_pairs_(needs_pairs) {}
 
-  /// `rows` are the ranks of that operation, and `basis` is what their times rest on. The result is
-  /// valid until the next call.
+  /// `rows` are the ranks of that operation, and `basis` is what their times rest on. `arrivals`
+  /// are those of SeenOperation, if the rows are still what they were there. The result is valid
+  /// until the next call.
   const OperationCharges& find(std::size_t operation, facts::Basis basis,
-                               const std::vector<facts::RankTimes>& rows);
+                               const std::vector<facts::RankTimes>& rows,
+                               const facts::Arrivals* arrivals = nullptr);
 
  private:
   void leave_open(const std::vector<facts::RankTimes>& rows);
-  void find_all(const std::vector<facts::RankTimes>& rows);
+  void find_waits(const std::vector<facts::RankTimes>& rows);
   void add_sure(const std::vector<facts::RankTimes>& rows, const facts::Latest& possible);
   void add_possible(const std::vector<facts::RankTimes>& rows, const facts::Latest& needed);
   std::int64_t add_pair(const std::vector<facts::RankTimes>& rows, std::uint32_t waiter,
@@ -82,6 +83,7 @@ class ChargeFinder {
   const bool needs_pairs_;
   OperationCharges found_;
   HostWaits host_waits_;               // of this operation
+  facts::Arrivals arrivals_;           // likewise
   std::vector<std::int64_t> most_ns_;  // by row
 };
 

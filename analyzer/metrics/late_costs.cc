@@ -49,6 +49,7 @@ LateCosts::LateCosts(const facts::Facts& facts, RowsBy by)
     host.facts.label = host.facts.host = one.host;
     host.host = static_cast<std::uint32_t>(hosts.size() - 1);
   }
+  most_elsewhere_ns_.resize(hosts.size());
 }
 
 // Operations are read on all cores, some at a time. The core that comes first adds the operations
@@ -114,7 +115,7 @@ void LateCosts::take(const facts::SeenOperation& seen, ChargeFinder& finder, Rea
   made.has_charges = !made.known.is_impossible && made.known.has_all_ranks &&
                      made.known.basis == facts::Basis::kExecution;
   if (made.has_charges) {
-    made.charges = finder.find(seen.index, made.known.basis, made.rows);
+    made.charges = finder.find(seen.index, made.known.basis, made.rows, &seen.arrivals);
   }
 }
 
@@ -269,14 +270,19 @@ void LateCosts::take_of_host(const Charge& one, std::int64_t kept_ns) {
 // Only one rank of a host came last, so of all its ranks the one counts that may have cost most.
 void LateCosts::take_possible(std::uint32_t operation, const OperationCharges& charges) {
   const auto close_waiter = [&] {
-    for (const auto& [host, most_ns] : most_elsewhere_ns_) {
-      raise(hosts[host].facts.cost_most_ns, most_ns);
+    for (const std::uint32_t host : hosts_elsewhere_) {
+      raise(hosts[host].facts.cost_most_ns, std::exchange(most_elsewhere_ns_[host], 0));
     }
-    most_elsewhere_ns_.clear();
+    hosts_elsewhere_.clear();
   };
   const auto take_elsewhere = [&](std::uint32_t host, std::int64_t ns) {
     std::int64_t& most_ns = most_elsewhere_ns_[host];
-    most_ns = std::max(most_ns, ns);
+    if (ns > most_ns) {
+      if (most_ns == 0) {
+        hosts_elsewhere_.push_back(host);
+      }
+      most_ns = ns;
+    }
   };
   const auto& possible = cascade_.divide_possibly(operation, rows_, charges);
   for (std::size_t i = 0; i < possible.size(); ++i) {

@@ -116,7 +116,8 @@ class LateCosts {
   std::vector<OfRow> of_rows_;
   std::vector<std::vector<Origin>> origins_;  // by waiter
   Parties parties_;
-  std::map<std::uint32_t, std::int64_t> most_elsewhere_ns_;  // by host
+  std::vector<std::int64_t> most_elsewhere_ns_;  // by host
+  std::vector<std::uint32_t> hosts_elsewhere_;   // of which that is above 0
 };
 
 /// Says who is late, by the costs of all operations.
