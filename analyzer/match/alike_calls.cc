@@ -7,25 +7,12 @@
 #include <string_view>
 #include <tuple>
 
-#include "analyzer/match/lanes.h"
+#include "analyzer/match/digest.h"
 #include "analyzer/match/untrusted.h"
 #include "analyzer/model/parallel.h"
 
 namespace ringside::match {
 namespace {
-
-using Digest = std::array<std::uint64_t, 2>;
-
-void mix_in(std::uint64_t value, Digest& digest) {
-  digest[0] = mix(digest[0], value);
-  digest[1] = mix(digest[1], ~value);
-}
-
-template <typename T>
-void mix_in(const std::optional<T>& value, Digest& digest) {
-  mix_in(value ? 1 : 0, digest);
-  mix_in(value.value_or(0), digest);
-}
 
 // Names have other numbers in other files.
 std::vector<Digest> digests_of(const model::NameTable& names) {

@@ -61,6 +61,9 @@ struct Communicator {
   std::uint32_t nranks = 0;
   bool nranks_inferred = false;  // nranks is a guess from the ranks seen; there may be more
   std::vector<Member> members;   // by rank
+  /// All members made the same calls, with the same sizes, types and roots. They are matched by
+  /// number or order, none is a send or receive, and none is in flight.
+  bool is_alike = false;
   /// Ascending indices of members that have calls which could not be aligned, and the number of
   /// these calls.
   std::vector<std::uint32_t> unaligned_members;

@@ -11,6 +11,7 @@
 
 #include "analyzer/match/call_order.h"
 #include "analyzer/match/executions.h"
+#include "analyzer/match/findings.h"
 #include "analyzer/match/left_out.h"
 #include "analyzer/match/shifted_pairs.h"
 #include "analyzer/match/signed_calls.h"
@@ -235,12 +236,23 @@ std::vector<Judgement> judge_each(const model::Traces& traces, const Matches& ma
         auto stretch = std::upper_bound(
             stretches.begin(), stretches.end(), begin,
             [](std::size_t index, const Stretch& one) { return index < one.last; });
-        const auto some = portion_of(begin, kPortion, judgements.size());
+        std::vector<std::uint32_t> some;
+        for (const std::uint32_t i : portion_of(begin, kPortion, judgements.size())) {
+          const MatchedOperation& operation = matches.operations[i];
+          const Communicator& communicator = matches.communicators[operation.communicator];
+          if (communicator.is_alike && operation.part_count == communicator.members.size()) {
+            judgements[i].verdict = agreed_verdict(communicator);
+          } else {
+            some.push_back(i);
+          }
+        }
         const std::vector<Comparison> compared = compare_ranks(traces, matches, some);
         for (std::size_t i = 0; i < some.size(); ++i) {
-          stretch += begin + i == stretch->last ? 1 : 0;
-          judgements[begin + i] = judge(traces, matches, matches.operations[begin + i], compared[i],
-                                        stretch->cut_off, states);
+          while (some[i] >= stretch->last) {
+            ++stretch;
+          }
+          judgements[some[i]] = judge(traces, matches, matches.operations[some[i]], compared[i],
+                                      stretch->cut_off, states);
         }
       });
   return judgements;

@@ -5,6 +5,8 @@
 #include <string_view>
 #include <tuple>
 
+#include "analyzer/match/digest.h"
+
 namespace ringside::match {
 namespace {
 
@@ -33,12 +35,6 @@ bool is_end_certain(const model::Operation& operation) {
 }
 
 }  // namespace
-
-std::uint64_t mix(std::uint64_t hash, std::uint64_t value) {
-  hash ^= value + 0x9e3779b97f4a7c15ULL + (hash << 12) + (hash >> 4);
-  hash *= 0xbf58476d1ce4e5b9ULL;
-  return hash ^ (hash >> 31);
-}
 
 Call LaneMaker::make_call(const Stream& stream, std::uint32_t index) const {
   const Entry& entry = entries_[index];

@@ -38,8 +38,6 @@ struct Lane {
   bool is_exact = false;
 };
 
-std::uint64_t mix(std::uint64_t hash, std::uint64_t value);
-
 class LaneMaker {
  public:
   /// `signs_datatype`: signatures include the datatype, because all ranks report it alike.

@@ -136,6 +136,24 @@ class Joiner {
     }
   }
 
+  /// Adds one whose members made the same calls: the k-th calls of all are one operation.
+  void add_alike(std::uint32_t communicator) {
+    join_all();
+    const std::vector<Member>& members = matches_.communicators[communicator].members;
+    SortedCalls& calls = calls_.communicators[communicator];
+    std::vector<Entry> entries;
+    calls_.reader(traces_, matches_.communicators, communicator).append(0, entries);
+    for (std::size_t call = 0; call < entries.size(); ++call) {
+      matches_.operations.push_back(
+          make_operation(entries[call], communicator, matches_.parts.size()));
+      matches_.operations.back().part_count = static_cast<std::uint32_t>(members.size());
+      for (std::uint32_t member = 0; member < members.size(); ++member) {
+        matches_.parts.push_back({member, members[member].file, calls[member][call]});
+      }
+    }
+    calls = {};
+  }
+
   /// Joins those that were added.
   void join_all() {
     std::size_t next = 0;  // of communicators_
@@ -228,6 +246,11 @@ Matching::Matching(const model::Traces& traces) {
   for (std::uint32_t c = 0; c < matches_.communicators.size(); ++c) {
     auto untrusted = take_untrusted(traces, matches_.communicators, c, *calls_);
     const bool is_unfinished = !untrusted.empty();
+    matches_.communicators[c].is_alike = calls_->are_alike[c] && !is_unfinished;
+    if (matches_.communicators[c].is_alike) {
+      joiner.add_alike(c);
+      continue;
+    }
     joiner.add(c, {}, is_unfinished);
     if (is_unfinished) {
       matches_.untrusted += static_cast<std::uint64_t>(

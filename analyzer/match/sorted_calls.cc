@@ -8,6 +8,7 @@
 #include <tuple>
 #include <utility>
 
+#include "analyzer/match/digest.h"
 #include "analyzer/model/parallel.h"
 
 namespace ringside::match {
@@ -139,6 +140,33 @@ auto name_of(const Entry& entry) {
   return std::tie(entry.way, entry.func, entry.key);
 }
 
+// The digest of collectives that are not in flight; nothing of other calls. `of_shapes` serve all
+// calls of the file.
+std::optional<Digest> digest_of(const model::TraceFile& file, std::span<const Entry> calls,
+                                std::vector<std::optional<Digest>>& of_shapes) {
+  Digest digest{1, 2};
+  for (const Entry& call : calls) {
+    const std::uint32_t shape = file.operations.shape(call.operation);
+    of_shapes.resize(std::max<std::size_t>(of_shapes.size(), shape + 1));
+    std::optional<Digest>& of_shape = of_shapes[shape];
+    if (!of_shape) {
+      const model::Terms terms = file.operations.terms(call.operation);
+      if (call.way == Way::kPair || terms.in_flight || terms.surplus.value_or(0) != 0) {
+        return std::nullopt;
+      }
+      of_shape = Digest{1, 2};
+      mix_in(call.func, *of_shape);
+      mix_in(terms.datatype, *of_shape);
+      mix_in(terms.count, *of_shape);
+      mix_in(terms.bytes, *of_shape);
+      mix_in(terms.root, *of_shape);
+    }
+    mix_in((*of_shape)[0], digest);
+    mix_in(call.way == Way::kSequence ? call.key : ~std::uint64_t{0}, digest);
+  }
+  return file.doubtful.empty() ? std::optional(digest) : std::nullopt;
+}
+
 }  // namespace
 
 AllSortedCalls sort_calls(const model::Traces& traces,
@@ -149,9 +177,11 @@ AllSortedCalls sort_calls(const model::Traces& traces,
   };
   AllSortedCalls all;
   std::vector<std::map<std::uint32_t, Place>> places(traces.files.size());  // by context
+  std::vector<std::vector<std::optional<Digest>>> digests;  // by communicator, member
   for (std::uint32_t c = 0; c < communicators.size(); ++c) {
     const auto& members = communicators[c].members;
     all.communicators.emplace_back(members.size());
+    digests.emplace_back(members.size());
     for (std::uint32_t m = 0; m < members.size(); ++m) {
       places[members[m].file].insert_or_assign(members[m].context, Place{c, m});
     }
@@ -165,24 +195,24 @@ AllSortedCalls sort_calls(const model::Traces& traces,
     entries.clear();
     const model::Operations& operations = traces.files[file].operations;
     for (std::uint32_t i = 0; i < operations.size(); ++i) {
-      const std::uint32_t context = operations.context(i);
-      const auto place = places[file].find(context);
+      const model::CallIdentity call = operations.call(i);
+      const auto place = places[file].find(call.context);
       if (place == places[file].end()) {
         continue;
       }
       const auto& rank =
           communicators[place->second.communicator].members[place->second.member].rank;
-      const model::CallIdentity call = operations.call(i);
       const Direction direction = all.directions[call.func];
       if (direction != Direction::kNone && (!rank || !call.peer)) {
         ++unpaired[file];
         continue;
       }
       Entry& entry = entries.emplace_back(make_entry(direction, call, rank.value_or(0)));
-      entry.member = context;  // for the moment
+      entry.member = call.context;  // for the moment
       entry.operation = i;
     }
     sort_entries(operations, entries, room_of_thread[thread]);
+    std::vector<std::optional<Digest>> of_shapes;
     for (std::size_t first = 0; first < entries.size();) {
       const Place place = places[file].at(entries[first].member);
       std::vector<std::uint32_t>& calls = all.communicators[place.communicator][place.member];
@@ -190,6 +220,8 @@ AllSortedCalls sort_calls(const model::Traces& traces,
       while (last < entries.size() && entries[last].member == entries[first].member) {
         ++last;
       }
+      digests[place.communicator][place.member] =
+          digest_of(traces.files[file], std::span(entries).subspan(first, last - first), of_shapes);
       calls.reserve(last - first);
       for (; first < last; ++first) {
         calls.push_back(entries[first].operation);
@@ -198,6 +230,11 @@ AllSortedCalls sort_calls(const model::Traces& traces,
   });
   for (const std::uint64_t count : unpaired) {
     all.unpaired += count;
+  }
+  for (const auto& of_members : digests) {
+    all.are_alike.push_back(
+        std::all_of(of_members.begin(), of_members.end(),
+                    [&](const auto& digest) { return digest && digest == of_members.front(); }));
   }
   return all;
 }

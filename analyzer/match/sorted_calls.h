@@ -65,6 +65,7 @@ class CallReader {
 struct AllSortedCalls {
   std::vector<SortedCalls> communicators;
   std::vector<Direction> directions;  // by name of a function
+  std::vector<bool> are_alike;        // by communicator: see Communicator::is_alike
   /// Sends and receives whose rank or peer is not known. They are not among the calls.
   std::uint64_t unpaired = 0;
 

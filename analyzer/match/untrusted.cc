@@ -10,6 +10,7 @@
 #include <unordered_set>
 #include <utility>
 
+#include "analyzer/match/digest.h"
 #include "analyzer/match/lanes.h"
 
 namespace ringside::match {

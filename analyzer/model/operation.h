@@ -114,6 +114,7 @@ struct Terms {
 
 /// The members by which an operation is matched, likewise.
 struct CallIdentity {
+  std::uint32_t context = 0;
   NameId func = kNoName;
   bool graph = false;
   std::optional<std::uint32_t> peer;

@@ -33,16 +33,24 @@ std::uint64_t to_unsigned(std::int64_t number) {
 }  // namespace
 
 Operations::Shape Operations::shape_of(const Operation& operation) {
-  return {.count = pack(operation.count),
-          .bytes = pack(operation.bytes),
-          .surplus = pack(operation.surplus),
-          .window = operation.window,
-          .sample_of = operation.sample_of,
+  return {.bytes = pack(operation.bytes),
           .context = operation.context,
           .root = pack(operation.root),
           .peer = pack(operation.peer),
-          .channels = operation.channels,
           .gpu_rejected = operation.gpu_rejected,
+          .kind = operation.kind,
+          .times_from = operation.times_from,
+          .state = operation.state,
+          .in_flight = operation.in_flight,
+          .graph = operation.graph,
+          .gpu_polled = operation.gpu_polled,
+          .start_is_latest = operation.start_is_latest,
+          .sampled_out = operation.sampled_out,
+          .count = pack(operation.count),
+          .surplus = pack(operation.surplus),
+          .window = operation.window,
+          .sample_of = operation.sample_of,
+          .channels = operation.channels,
           .func = operation.func,
           .datatype = operation.datatype,
           .algo = operation.algo,
@@ -51,15 +59,7 @@ Operations::Shape Operations::shape_of(const Operation& operation) {
           .user_tag = operation.user_tag,
           .called_by = operation.called_by,
           .process_group = operation.process_group,
-          .tid = operation.tid,
-          .kind = operation.kind,
-          .times_from = operation.times_from,
-          .state = operation.state,
-          .in_flight = operation.in_flight,
-          .graph = operation.graph,
-          .gpu_polled = operation.gpu_polled,
-          .start_is_latest = operation.start_is_latest,
-          .sampled_out = operation.sampled_out};
+          .tid = operation.tid};
 }
 
 // A multiplication spreads each word over all bits above it; the fold brings them down again.
@@ -217,8 +217,12 @@ std::optional<std::uint64_t> Operations::group(std::size_t index) const {
   return unpack(to_unsigned(rows_.at<kGroup>(index)));
 }
 
+std::uint32_t Operations::shape(std::size_t index) const {
+  return static_cast<std::uint32_t>(rows_.at<kShape>(index));
+}
+
 std::uint32_t Operations::context(std::size_t index) const {
-  return shapes_[static_cast<std::size_t>(rows_.at<kShape>(index))].context;
+  return shapes_[shape(index)].context;
 }
 
 OptionalNumber<std::int64_t> Operations::call_time_ns(std::size_t index) const {
@@ -258,7 +262,8 @@ Terms Operations::terms(std::size_t index) const {
 
 CallIdentity Operations::call(std::size_t index) const {
   const Shape& shape = shapes_[static_cast<std::size_t>(rows_.at<kShape>(index))];
-  return {.func = shape.func,
+  return {.context = shape.context,
+          .func = shape.func,
           .graph = shape.graph,
           .peer = unpack(shape.peer),
           .seq = unpack(to_unsigned(rows_.at<kSeq>(index)))};

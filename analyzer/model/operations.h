@@ -62,6 +62,8 @@ class Operations {
   Execution execution(std::size_t index) const;
   Terms terms(std::size_t index) const;
   CallIdentity call(std::size_t index) const;
+  /// A number of what it may have in common with others: all but its numbers and times.
+  std::uint32_t shape(std::size_t index) const;
   /// Parts of it, for what sorts many.
   std::uint32_t context(std::size_t index) const;
   /// When it was called; where that is not known, when it began.
@@ -106,16 +108,25 @@ class Operations {
   using Row = Rows::Row;
 
   struct Shape {
-    std::uint64_t count;
+    // What an execution has comes first, so that it is in few lines of a cache.
     std::uint64_t bytes;
-    std::int64_t surplus;
-    std::uint64_t window;
-    std::uint64_t sample_of;
     std::uint32_t context;
     std::uint32_t root;
     std::uint32_t peer;
-    std::uint32_t channels;
     std::uint32_t gpu_rejected;
+    Kind kind;
+    TimesFrom times_from;
+    State state;
+    bool in_flight;
+    bool graph;
+    bool gpu_polled;
+    bool start_is_latest;
+    bool sampled_out;
+    std::uint64_t count;
+    std::int64_t surplus;
+    std::uint64_t window;
+    std::uint64_t sample_of;
+    std::uint32_t channels;
     NameId func;
     NameId datatype;
     NameId algo;
@@ -125,14 +136,6 @@ class Operations {
     NameId called_by;
     NameId process_group;
     std::uint32_t tid;
-    Kind kind;
-    TimesFrom times_from;
-    State state;
-    bool in_flight;
-    bool graph;
-    bool gpu_polled;
-    bool start_is_latest;
-    bool sampled_out;
 
     bool operator==(const Shape& other) const;
   };

@@ -117,9 +117,9 @@ class PackedTable {
   };
 
   struct Block {
-    std::array<Column, kColumns> columns;
     std::vector<std::byte> bytes;
-    std::uint32_t row_bits = 0;  // 0: the rows are stored as they are
+    std::uint32_t row_bits = 0;            // 0: the rows are stored as they are
+    std::array<Column, kColumns> columns;  // the last are read least
 
     template <typename Archive>
     void transfer(Archive& archive) {

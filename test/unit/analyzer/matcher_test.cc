@@ -28,6 +28,27 @@ TEST_CASE("collectives match by function and sequence number, in whatever order 
   }
 }
 
+TEST_CASE("members are alike if all of their calls are, and none is in flight") {
+  const auto are_alike = [](void (*change)(model::Operation&)) {
+    TraceBuilder builder;
+    for (std::uint32_t rank = 0; rank < 2; ++rank) {
+      builder.add_file(rank);
+      builder.add("AllReduce", 0);
+      builder.add("AllReduce", 1);
+    }
+    change(builder.operations(1)[1]);
+    return match_operations(builder.traces()).communicators.front().is_alike;
+  };
+  CHECK(are_alike([](model::Operation& /*same*/) {}));
+  CHECK_FALSE(are_alike([](model::Operation& one) { one.seq = 2; }));
+  CHECK_FALSE(are_alike([](model::Operation& one) { one.bytes = 77; }));
+  CHECK_FALSE(are_alike([](model::Operation& one) { one.count = 77; }));
+  CHECK_FALSE(are_alike([](model::Operation& one) { one.root = 1; }));
+  CHECK_FALSE(are_alike([](model::Operation& one) { one.datatype = one.func; }));
+  CHECK_FALSE(are_alike([](model::Operation& one) { one.surplus = 1; }));
+  CHECK_FALSE(are_alike([](model::Operation& one) { one.in_flight = true; }));
+}
+
 TEST_CASE("repeated sequence numbers match in the order of the calls") {
   TraceBuilder builder;
   for (std::uint32_t rank = 0; rank < 2; ++rank) {
