@@ -77,26 +77,45 @@ bool is_alone_in_group(const std::vector<SignedCall>& calls, std::size_t place) 
 
 // How complete the traces of a communicator's members are, all together.
 struct Completeness {
-  bool is_whole = true;   // all traces are complete
-  bool is_so_far = true;  // up to the last call of each, and from this number on
-  std::uint64_t from = 0;
+  bool is_whole = true;     // all traces are complete
+  bool is_so_far = true;    // up to the last call of each, and from its recorded_from on
+  bool are_turned = false;  // some have a recorded_from
 
   explicit Completeness(const std::vector<Member>& members) {
     for (const Member& member : members) {
       is_whole = is_whole && member.is_complete;
       is_so_far = is_so_far && (member.is_complete_so_far || member.recorded_from);
-      from = std::max(from, member.recorded_from.value_or(0));
+      are_turned = are_turned || member.recorded_from;
     }
   }
 };
 
-// Takes away the calls with lower numbers, which all functions share, so that the same place is the
-// same number on all members.
-void begin_from(std::uint64_t number, const Matches& matches, SignedCalls& calls) {
-  for (auto& of_member : calls) {
-    std::erase_if(of_member, [&](const SignedCall& call) {
-      return matches.operations[call.operation].number < number;
+// The place of a call that newer records have overwritten.
+constexpr SignedCall kOverwritten = {SIZE_MAX};
+
+bool has_call(const std::vector<SignedCall>& calls, std::size_t place) {
+  return place < calls.size() && calls[place].operation != kOverwritten.operation;
+}
+
+// Puts all calls of one number, which all functions share, at the same place. The member whose
+// records begin with the lowest number tells how many calls the others have lost.
+void put_in_place(const std::vector<Member>& members, const Matches& matches, SignedCalls& calls) {
+  const auto from = [&](std::size_t member) { return members[member].recorded_from.value_or(0); };
+  const auto number_of = [&](const SignedCall& call) {
+    return matches.operations[call.operation].number;
+  };
+  std::size_t longest = 0;
+  for (std::size_t member = 0; member < calls.size(); ++member) {
+    std::erase_if(calls[member],
+                  [&](const SignedCall& call) { return number_of(call) < from(member); });
+    longest = from(member) < from(longest) ? member : longest;
+  }
+  const std::vector<SignedCall> usual = calls[longest];
+  for (std::size_t member = 0; member < calls.size(); ++member) {
+    const auto lost = std::count_if(usual.begin(), usual.end(), [&](const SignedCall& call) {
+      return number_of(call) < from(member);
     });
+    calls[member].insert(calls[member].begin(), static_cast<std::size_t>(lost), kOverwritten);
   }
 }
 
@@ -107,7 +126,7 @@ bool is_mismatch_at(const SignedCalls& calls, std::size_t place, const Completen
                     const std::set<std::size_t>& here, const std::vector<Judgement>& judgements) {
   const bool are_alone =
       completeness.is_so_far && std::all_of(calls.begin(), calls.end(), [&](const auto& of_member) {
-        return is_alone_in_group(of_member, place);
+        return !has_call(of_member, place) || is_alone_in_group(of_member, place);
       });
   return std::all_of(here.begin(), here.end(), [&](std::size_t i) {
     return judgements[i].verdict == Verdict::kMissing ||
@@ -118,14 +137,15 @@ bool is_mismatch_at(const SignedCalls& calls, std::size_t place, const Completen
 // The first place from which on a member's calls are those of most others, one place earlier or
 // later. It left out a call, or made one more, there or where its records do not reach any more.
 std::optional<std::size_t> first_shift(const SignedCalls& calls) {
-  std::size_t places = calls.front().size();
-  for (const auto& of_member : calls) {
-    places = std::min(places, of_member.size());
-  }
-  for (std::size_t place = 0; place < places; ++place) {
+  for (std::size_t place = 0;; ++place) {
     std::map<std::uint32_t, std::vector<std::size_t>> members_of;  // by signature
     for (std::size_t member = 0; member < calls.size(); ++member) {
-      members_of[calls[member][place].signature].push_back(member);
+      if (has_call(calls[member], place)) {
+        members_of[calls[member][place].signature].push_back(member);
+      }
+    }
+    if (members_of.empty()) {
+      return std::nullopt;
     }
     const auto most = std::max_element(
         members_of.begin(), members_of.end(),
@@ -140,13 +160,15 @@ std::optional<std::size_t> first_shift(const SignedCalls& calls) {
       }
     }
   }
-  return std::nullopt;
 }
 
 // Judges no call after this place, where calls of equal numbers do not belong together.
 void give_up_after(std::size_t place, SignedCalls& calls, std::vector<Judgement>& judgements) {
   for (auto& of_member : calls) {
     for (std::size_t i = place + 1; i < of_member.size(); ++i) {
+      if (!has_call(of_member, i)) {
+        continue;
+      }
       Judgement& judgement = judgements[of_member[i].operation];
       if (judgement.verdict == Verdict::kMissing || judgement.verdict == Verdict::kNotRecorded ||
           disagrees(judgement)) {
@@ -161,11 +183,15 @@ void judge_places(const Matches& matches, const SignedCalls& calls,
                   const Completeness& completeness, std::vector<Judgement>& judgements) {
   for (std::size_t place = 0;; ++place) {
     std::set<std::size_t> here;
+    std::size_t members_here = 0;
     for (const auto& of_member : calls) {
-      if (place >= of_member.size()) {
-        return;
+      if (has_call(of_member, place)) {
+        here.insert(of_member[place].operation);
+        ++members_here;
       }
-      here.insert(of_member[place].operation);
+    }
+    if (here.empty() || (members_here < calls.size() && !completeness.is_so_far)) {
+      return;
     }
     if (here.size() == 1) {
       continue;
@@ -177,10 +203,10 @@ void judge_places(const Matches& matches, const SignedCalls& calls,
       parts += matches.operations[i].part_count;
       functions.insert(matches.operations[i].func);
     }
-    const bool is_mismatch = parts == calls.size() && functions.size() == here.size() &&
+    const bool is_mismatch = parts == members_here && functions.size() == here.size() &&
                              is_mismatch_at(calls, place, completeness, here, judgements);
     if (!is_mismatch) {
-      if (!completeness.is_whole) {
+      if (!completeness.is_whole || members_here < calls.size()) {
         return;
       }
       withdraw_from(place, calls, judgements);
@@ -272,8 +298,8 @@ void judge_together(const model::Traces& traces, const Matches& matches, const S
   if (!may_differ_in_order(traces, matches, first, last, is_doubted)) {
     return;
   }
-  const Completeness completeness(
-      matches.communicators[matches.operations[first].communicator].members);
+  const auto& members = matches.communicators[matches.operations[first].communicator].members;
+  const Completeness completeness(members);
   SignedCalls calls = calls_by_member(traces, matches, first, last);
   const Explained explained =
       explain_missing(traces, matches, first, last, calls, cut_off, judgements);
@@ -282,8 +308,8 @@ void judge_together(const model::Traces& traces, const Matches& matches, const S
   const bool is_another_order =
       explained != Explained::kByCalls && !has_missing && judge_order(matches, calls, judgements);
   if (explained != Explained::kByCalls && !is_another_order) {
-    if (completeness.is_so_far && completeness.from > 0) {
-      begin_from(completeness.from, matches, calls);
+    if (completeness.is_so_far && completeness.are_turned) {
+      put_in_place(members, matches, calls);
       if (const auto place = first_shift(calls)) {
         give_up_after(*place, calls, judgements);
       }

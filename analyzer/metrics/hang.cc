@@ -2,9 +2,11 @@
 #include "analyzer/metrics/hang.h"
 
 #include <algorithm>
+#include <array>
 #include <map>
 #include <set>
 #include <string>
+#include <string_view>
 
 #include "analyzer/align/alignment.h"
 #include "analyzer/match/function_mismatch.h"
@@ -25,6 +27,21 @@ struct Stuck {
   std::uint32_t front = 0;  // index into Position::fronts
   std::uint32_t node = 0;   // index into Hang::operations
 };
+
+// The numbers of the collectives that a rank has recorded, whatever their functions.
+struct NumbersCalled {
+  std::uint64_t oldest = 0;
+  std::uint64_t newest = 0;
+};
+
+// Whether no rank can finish this function of PyTorch before all ranks have called it.
+bool is_joined_by_all(std::string_view function) {
+  constexpr std::array<std::string_view, 9> kFunctions = {
+      "all_reduce",           "allreduce_coalesced", "all_reduce_barrier",   "barrier",
+      "_all_gather_base",     "all_gather",          "_reduce_scatter_base", "all_gather_single",
+      "reduce_scatter_single"};
+  return std::find(kFunctions.begin(), kFunctions.end(), function) != kFunctions.end();
+}
 
 bool is_from_start(const model::TraceFile& file, std::uint32_t context) {
   return file.windows.size() == 1 && file.process.segment == 1 && file.account.rotated == 0 &&
@@ -182,8 +199,7 @@ class Finder {
     }
   }
 
-  // The newest sequence number of each rank and function, and the oldest of each rank, in
-  // communicators where something is stuck.
+  // The sequence numbers that each rank has called, in communicators where something is stuck.
   void note_newest() {
     std::set<std::uint32_t> communicators;
     for (const StuckOperation& operation : hang_.operations) {
@@ -197,8 +213,17 @@ class Finder {
         const std::uint32_t position = position_of(matched.communicator, part.member);
         auto& number = newest_[{position, matched.func}];
         number = std::max(number, matched.number);
-        auto& oldest = oldest_.try_emplace(position, matched.number).first->second;
-        oldest = std::min(oldest, matched.number);
+        NumbersCalled& called =
+            called_.try_emplace(position, NumbersCalled{matched.number, matched.number})
+                .first->second;
+        called.oldest = std::min(called.oldest, matched.number);
+        called.newest = std::max(called.newest, matched.number);
+        const model::TraceFile& file = traces_.files[part.file];
+        if (file.process.has_common_numbers && is_joined_by_all(traces_.names.text(matched.func)) &&
+            !file.operations.terms(part.operation).in_flight) {
+          auto& finished = finished_[matched.communicator];
+          finished = std::max(finished, matched.number);
+        }
       }
     }
   }
@@ -282,9 +307,9 @@ class Finder {
     // A full ring that keeps no call of this communicator does not tell how many there were. Where
     // numbers count all functions, one that keeps later collectives alone does not tell of this
     // one.
-    const auto oldest = oldest_.find(index);
+    const auto called = called_.find(index);
     const bool begins_after = !file.process.tells_begin && matched.way == Way::kSequence &&
-                              (oldest == oldest_.end() || oldest->second > matched.number);
+                              (called == called_.end() || called->second.oldest > matched.number);
     const bool is_overwritten = file.account.rotated > 0 && (!has_calls || begins_after);
     // The last one whose record is damaged may be another call.
     const bool is_doubtful =
@@ -305,6 +330,12 @@ class Finder {
     }
     if (!file.closed) {
       return Unknown::kNotWritten;
+    }
+    // What waits for all ranks has not finished anywhere without this one.
+    const auto finished = finished_.find(matched.communicator);
+    if (file.process.has_common_numbers && called != called_.end() && finished != finished_.end() &&
+        called->second.newest < finished->second) {
+      return Unknown::kEndsBefore;
     }
     // A process that has ended or died does not join later; one that was dumped might have. If a
     // dump does not tell its moment, the dumps are judged as they are.
@@ -451,7 +482,8 @@ class Finder {
   std::map<std::pair<std::uint32_t, std::uint32_t>, Stuck> fronts_;  // by file and operation
   std::map<std::uint32_t, std::vector<Stuck>> of_file_;              // in the order of the calls
   std::map<std::pair<std::uint32_t, model::NameId>, std::uint64_t> newest_;
-  std::map<std::uint32_t, std::uint64_t> oldest_;  // number of a collective, by position
+  std::map<std::uint32_t, NumbersCalled> called_;    // by position
+  std::map<std::uint32_t, std::uint64_t> finished_;  // by communicator: see is_joined_by_all()
 };
 
 }  // namespace

@@ -67,11 +67,14 @@ void find_fronts(const model::TraceFile& file, const std::vector<std::uint32_t>&
     free_ns = file.operations[*position.last_finished].end_ns.value_or(free_ns);
   }
   std::map<std::optional<std::uint32_t>, std::uint64_t> first_group;  // by lane
+  bool may_be_batch = !file.process.tells_begin && !file.process.has_pair_communicators;
   for (const std::uint32_t call : open) {
     const Operation& operation = file.operations[call];
     const std::uint64_t group = operation.group.value_or(0);
     const auto [first, is_first] = first_group.try_emplace(lane_of(operation), group);
-    if (!is_first && (group == 0 || first->second != group)) {
+    // nccl2 does not tell which sends and receives were called together.
+    may_be_batch = may_be_batch && operation.kind == model::Kind::kPointToPoint;
+    if (!is_first && !may_be_batch && (group == 0 || first->second != group)) {
       continue;
     }
     Front front;

@@ -166,22 +166,26 @@ std::string match_sentence(const model::Traces& traces, const match::Matches& ma
     const std::string sites =
         match::call_sites(traces, match::callers_of(traces, matches, operation));
     std::vector<std::uint32_t> made;
-    for (const match::Part& part : match::parts_of(matches, operation)) {
-      made.push_back(communicator.members[part.member].rank.value_or(part.member));
+    if (judgement.is_found_by_order) {  // others have another call of this number
+      made = ranks_but(communicator, {absent});
+    } else {
+      for (const match::Part& part : match::parts_of(matches, operation)) {
+        made.push_back(communicator.members[part.member].rank.value_or(part.member));
+      }
     }
     const std::vector<std::uint32_t> unknown = ranks_but(communicator, {absent, made});
-    if (judgement.verdict == Verdict::kMissing && !judgement.is_found_by_order && !made.empty() &&
+    const char* const shifted =
+        judgement.is_found_by_order ? "; the numbers after it are shifted there" : "";
+    if (judgement.verdict == Verdict::kMissing && !made.empty() &&
         (2 * absent.size() > communicator.members.size() || !unknown.empty())) {
       return at_beginning(match::rank_list(made)) + " called " + name +
              (sites.empty() ? "" : " at " + sites) + ", and " + match::rank_list(absent) +
-             " did not" +
+             " did not" + shifted +
              (unknown.empty() ? ""
                               : "; whether " + match::rank_list(unknown) + " did is not recorded");
     }
     return (judgement.verdict == Verdict::kMissing
-                ? at_beginning(match::rank_list(absent)) + " did not call " + name +
-                      (judgement.is_found_by_order ? "; the numbers after it are shifted there"
-                                                   : "")
+                ? at_beginning(match::rank_list(absent)) + " did not call " + name + shifted
                 : name + " is not recorded on " + match::rank_list(absent)) +
            (sites.empty() ? "" : "; the others called it at " + sites);
   }

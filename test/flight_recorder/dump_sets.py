@@ -347,6 +347,16 @@ def sets():
         ("a send that has ended, and collectives in flight before it", CLEAN,
          Job(3).done().call(state=WAIT).call("broadcast", state=WAIT).send(0, 1).call("reduce", state=WAIT), {}),
         ("a call in flight that one ring has lost", CLEAN, lost_in_flight(), {}),
+        ("another function, and one rank has stopped before it", Truth("type", "broadcast seq 6", number=6),
+         Job(4).done(5).call("broadcast", ranks=[1, 3], state=WAIT).call(ranks=[2], state=WAIT), {}),
+        ("another function, and one ring begins behind it", Truth("type", "all_reduce seq 9", number=9),
+         Job(8).done(8).call(ranks=[0, 1, 3, 4, 5, 6, 7], state=WAIT).call("broadcast", ranks=[2], state=WAIT)
+         .call("reduce", state=WAIT).cut(rank_7=9), {}),
+        ("a batch whose second call lacks its other end (nccl2)",
+         Truth("missing", "send from rank 0 to rank 1", "0"), Job(3, backend="nccl2").done()
+         .send(1, 2, ends="s", state=WAIT).send(0, 1, ends="r", state=WAIT).send(1, 2, ends="r", state=WAIT), {}),
+        ("a dump that is older than the others", Truth("unknown"),
+         Job(3).done(4).call(ranks=[0, 1]).call(ranks=[0, 1], state=WAIT), {}),
         ("versions 2.9 and 2.10", CLEAN, versions(Job(2).done(), "2.9", "2.10"), {}),
         ("versions 2.9 and 2.10, sizes", after_three("all_reduce", "size"), versions(
             Job(2).done().call(ranks=[0]).call(ins=[[5]], ranks=[1]), "2.9", "2.10"), {}),
