@@ -284,6 +284,50 @@ std::vector<Judgement> judge_each(const model::Traces& traces, const Matches& ma
   return judgements;
 }
 
+// A rank whose record of the call with some number is damaged may have called any function there.
+// So it is not said to have left out an operation of that number: if nobody else has, the operation
+// is not recorded. [first, last) are the operations of one communicator.
+void excuse_damaged_calls(const model::Traces& traces, const Matches& matches, std::size_t first,
+                          std::size_t last, std::vector<Judgement>& judgements) {
+  const auto is_missing = [&](std::size_t i) {
+    return judgements[i].verdict == Verdict::kMissing && !judgements[i].is_number_unknown &&
+           matches.operations[i].way == Way::kSequence;
+  };
+  std::set<std::uint64_t> numbers;  // of operations that are missing
+  for (std::size_t i = first; i < last; ++i) {
+    if (is_missing(i)) {
+      numbers.insert(matches.operations[i].number);
+    }
+  }
+  if (numbers.empty() || std::all_of(traces.files.begin(), traces.files.end(),
+                                     [](const auto& file) { return file.doubtful.empty(); })) {
+    return;
+  }
+  std::set<std::pair<std::uint64_t, std::uint32_t>> damaged;  // numbers, and members
+  for (std::size_t i = first; i < last; ++i) {
+    const MatchedOperation& operation = matches.operations[i];
+    if (operation.way != Way::kSequence || !numbers.contains(operation.number)) {
+      continue;
+    }
+    for (const Part& part : parts_of(matches, operation)) {
+      if (is_damaged(traces.files[part.file], part.operation)) {
+        damaged.insert({operation.number, part.member});
+      }
+    }
+  }
+  for (std::size_t i = first; i < last; ++i) {
+    auto& members = judgements[i].left_out_by;
+    if (is_missing(i) &&
+        std::erase_if(members,
+                      [&](std::uint32_t member) {
+                        return damaged.contains({matches.operations[i].number, member});
+                      }) > 0 &&
+        members.empty()) {
+      judgements[i] = {Verdict::kNotRecorded, Difference::kNone, 0};
+    }
+  }
+}
+
 // Compares the calls of all ranks of a communicator, which takes memory for each of them. So it is
 // done only if numbers alone do not tell.
 void judge_together(const model::Traces& traces, const Matches& matches, const Stretch& stretch,
@@ -332,7 +376,9 @@ std::vector<Judgement> judge_all(const model::Traces& traces, const Matches& mat
   const std::vector<Stretch> stretches = find_stretches(traces, matches);
   std::vector<Judgement> judgements = judge_each(traces, matches, clock, stretches);
   for (const Stretch& stretch : stretches) {
+    excuse_damaged_calls(traces, matches, stretch.first, stretch.last, judgements);
     judge_together(traces, matches, stretch, judgements);
+    excuse_damaged_calls(traces, matches, stretch.first, stretch.last, judgements);
     explain_shifted_pairs(traces, matches, stretch.first, stretch.last, judgements);
   }
   return judgements;
