@@ -114,41 +114,56 @@ void mend(const std::string& name, const Listed& one, const Claims& claims,
   one.context->comm = name + ' ' + std::string(best->first);
 }
 
-// The files in which groups of the same ranks have a name, by these ranks and the name.
-using Named = std::map<std::string, std::map<std::string, std::vector<model::TraceFile*>>>;
+// The names of groups of the same ranks, by the files that have them, and one file's context of
+// each. A group has few sets of files, whatever the number of its names.
+using Files = std::vector<model::TraceFile*>;
+using Names = std::vector<std::pair<std::string, model::Context>>;
 
-Named names_by_ranks(model::Traces& traces) {
-  Named named;
+std::map<std::string, std::map<Files, Names>> names_by_ranks(model::Traces& traces) {
+  struct Named {
+    Files files;
+    const model::Context* first = nullptr;
+  };
+  std::map<std::string, std::map<std::string, Named>> named;  // by ranks, and by name
   for (model::TraceFile& file : traces.files) {
     for (const auto& [number, context] : file.contexts) {
       const std::string comm = context.comm.value_or("");
       const std::size_t blank = comm.find(' ');
       if (!file.process.tells_begin && context.rank && context.nranks.value_or(0) > 1 &&
           blank < comm.size()) {
-        named[comm.substr(blank + 1)][comm.substr(0, blank)].push_back(&file);
+        Named& group = named[comm.substr(blank + 1)][comm.substr(0, blank)];
+        group.files.push_back(&file);
+        group.first = group.first == nullptr ? &context : group.first;
       }
     }
   }
-  return named;
+  std::map<std::string, std::map<Files, Names>> names;
+  for (auto& [ranks, groups] : named) {
+    for (auto& [name, group] : groups) {
+      names[ranks][std::move(group.files)].emplace_back(name, *group.first);
+    }
+  }
+  return names;
 }
 
-bool are_apart(const std::vector<model::TraceFile*>& some,
-               const std::vector<model::TraceFile*>& others) {
+bool are_apart(const Files& some, const Files& others) {  // both are in the files' order
+  auto other = others.begin();
   return std::none_of(some.begin(), some.end(), [&](const model::TraceFile* file) {
-    return std::find(others.begin(), others.end(), file) != others.end();
+    other = std::lower_bound(other, others.end(), file);
+    return other != others.end() && *other == file;
   });
 }
 
-// Says that each of these files has a part in the group of that name, of which nothing is known.
-void add_unknown(const std::vector<model::TraceFile*>& files, const std::string& comm,
-                 const model::Context& like) {
-  const auto ranks = ranks_in(comm.substr(comm.find(' ')));
+// Says that each of these files has a part in the group that another one has as `like`, and of
+// which nothing is known.
+void add_unknown(const Files& files, const model::Context& like) {
+  const auto ranks = ranks_in(std::string_view(*like.comm).substr(like.comm->find(' ')));
   for (model::TraceFile* const file : files) {
     const auto rank = static_cast<std::uint32_t>(*file->process.launcher_rank);
     const auto own = std::find(ranks->begin(), ranks->end(), rank);
     model::Context& added = file->contexts[file->contexts.rbegin()->first + 1];
     added.name = like.name;
-    added.comm = comm;
+    added.comm = like.comm;
     added.rank = static_cast<std::uint32_t>(own - ranks->begin());
     added.nranks = like.nranks;
     added.created_ns = file->process.start_ns;
@@ -156,50 +171,94 @@ void add_unknown(const std::vector<model::TraceFile*>& files, const std::string&
   }
 }
 
-const model::Context& context_of(const model::TraceFile& file, const std::string& comm) {
-  return std::find_if(file.contexts.begin(), file.contexts.end(),
-                      [&](const auto& one) { return one.second.comm == comm; })
-      ->second;
-}
-
 // The ranks of a group find each other by its name, which PyTorch makes alike on all of them. If
 // some name it otherwise, either they have not made the same groups, or the name is damaged: nobody
 // knows which of their calls belong together.
 void tell_other_names(model::Traces& traces, model::Problems& problems) {
-  for (const auto& group : names_by_ranks(traces)) {
-    const std::string& ranks = group.first;
-    const auto& names = group.second;
-    for (auto one = names.begin(); one != names.end(); ++one) {
-      for (auto other = std::next(one); other != names.end(); ++other) {
-        const auto& [name, files] = *one;
-        const auto& [other_name, other_files] = *other;
-        if (!are_apart(files, other_files)) {
+  for (const auto& [of_ranks, groups] : names_by_ranks(traces)) {
+    const std::string& ranks = of_ranks;
+    for (auto one = groups.begin(); one != groups.end(); ++one) {
+      for (auto other = std::next(one); other != groups.end(); ++other) {
+        if (!are_apart(one->first, other->first)) {
           continue;
         }
-        const auto tell = [&](const auto& here, const std::string& named, const auto& there,
-                              const std::string& otherwise) {
-          std::string text = "pg_config calls the group of ranks ";
-          text.append(ranks).append(" \"").append(named).append("\", and that of rank ");
-          text.append(std::to_string(*there.front()->process.launcher_rank));
-          text.append(" calls it \"").append(otherwise);
-          text +=
-              "\": PyTorch gives a group one name on all of its ranks, so which of its calls "
-              "belong together is not known";
-          for (const model::TraceFile* const file : here) {
-            problems.add_line(file->path, 0, text);
+        const auto tell = [&](const auto& here, const auto& there) {
+          for (std::size_t i = 0; i < here.second.size(); ++i) {
+            const auto& otherwise = there.second[std::min(i, there.second.size() - 1)].first;
+            std::string text = "pg_config calls the group of ranks ";
+            text.append(ranks).append(" \"").append(here.second[i].first);
+            text.append("\", and that of rank ");
+            text.append(std::to_string(*there.first.front()->process.launcher_rank));
+            text.append(" calls it \"").append(otherwise);
+            text +=
+                "\": PyTorch gives a group one name on all of its ranks, so which of its calls "
+                "belong together is not known";
+            for (const model::TraceFile* const file : here.first) {
+              problems.add_line(file->path, 0, text);
+            }
           }
         };
-        if (files.size() <= other_files.size()) {
-          tell(files, name, other_files, other_name);
+        if (one->first.size() <= other->first.size()) {
+          tell(*one, *other);
         }
-        if (files.size() >= other_files.size()) {
-          tell(other_files, other_name, files, name);
+        if (one->first.size() >= other->first.size()) {
+          tell(*other, *one);
         }
-        const std::string comm = std::string(name).append(" ").append(ranks);
-        const std::string other_comm = std::string(other_name).append(" ").append(ranks);
-        add_unknown(files, other_comm, context_of(*other_files.front(), other_comm));
-        add_unknown(other_files, comm, context_of(*files.front(), comm));
+        for (const auto& [name, context] : other->second) {
+          add_unknown(one->first, context);
+        }
+        for (const auto& [name, context] : one->second) {
+          add_unknown(other->first, context);
+        }
       }
+    }
+  }
+}
+
+// A rank may not have made a group yet that others have, or its pg_config is damaged: nobody knows
+// what it called there. It is a member all the same, whose records do not begin with the group.
+void tell_absent_groups(model::Traces& traces, model::Problems& problems) {
+  struct Known {
+    std::map<std::string, const model::Context*> lists;
+    std::set<std::int64_t> ranks;  // whose dumps have the group
+  };
+  std::map<std::string, Known> groups;  // by name
+  std::map<std::int64_t, model::TraceFile*> dumps;
+  for (model::TraceFile& file : traces.files) {
+    if (file.process.tells_begin || !file.process.launcher_rank) {
+      continue;
+    }
+    dumps[*file.process.launcher_rank] = &file;
+    for (const auto& [number, context] : file.contexts) {
+      const std::string comm = context.comm.value_or("");
+      Known& group = groups[comm.substr(0, comm.find(' '))];
+      group.ranks.insert(*file.process.launcher_rank);
+      if (context.rank && comm.find(' ') < comm.size()) {
+        group.lists.emplace(comm.substr(comm.find(' ') + 1), &context);
+      }
+    }
+  }
+  for (const auto& [name, group] : groups) {
+    if (group.lists.size() != 1) {
+      continue;
+    }
+    const auto& [listed, like] = *group.lists.begin();
+    const auto ranks = ranks_in(listed);
+    for (std::size_t i = 0; ranks && i < ranks->size(); ++i) {
+      const auto dump = dumps.find((*ranks)[i]);
+      if (dump == dumps.end() || group.ranks.contains(dump->first)) {
+        continue;
+      }
+      auto& contexts = dump->second->contexts;
+      model::Context& added = contexts[contexts.empty() ? 1 : contexts.rbegin()->first + 1];
+      added.name = like->name;
+      added.comm = like->comm;
+      added.rank = static_cast<std::uint32_t>(i);
+      added.nranks = like->nranks;
+      problems.add_line(dump->second->path, 0,
+                        "pg_config does not have group " + name + " (" + like->name +
+                            "), in which other dumps list this rank: either it has not made the "
+                            "group yet, or what it called there is not recorded");
     }
   }
 }
@@ -253,6 +312,7 @@ void mend_dump_groups(model::Traces& traces, model::Problems& problems) {
   }
   if (is_one_job) {
     tell_other_names(traces, problems);
+    tell_absent_groups(traces, problems);
   }
 }
 

@@ -64,7 +64,7 @@ class JsonTree {
  private:
   // One more than the tree takes is enough for it to be full.
   void add(const PlainValue& value) {
-    if (items_.size() <= PlainTree::kMostItems) {
+    if (items_.size() <= tree_.most_items()) {
       items_.push_back(value);
     }
   }

@@ -177,12 +177,13 @@ void note_others(const fs::path& directory, std::vector<std::string> others, Inp
                               : std::string()));
 }
 
-// A pipe may be a trace that another program decompresses, as /dev/fd/63.
-bool is_pipe_named_as_dump(const fs::path& path, const fs::file_status& status,
-                           const DumpChoice& dumps) {
-  return fs::is_fifo(status) && (dumps.takes_dumps || dumps.joins_traces) &&
-         !path.has_extension() && rank_of_dump(path.string(), dumps.prefix) &&
-         !before_rank(path.string()).ends_with('/');
+// A pipe with a name may have nobody who writes, and would be waited for. So a command that reads
+// dumps opens none, nor does one that joins them with traces if it is named as a dump. The pipes of
+// /dev/stdin and /dev/fd/63 may be traces that another program decompresses.
+bool is_left_alone(const std::string& path, const fs::file_status& status,
+                   const DumpChoice& dumps) {
+  return fs::is_fifo(status) && !path.starts_with("/dev/") && !path.starts_with("/proc/") &&
+         (dumps.takes_dumps || (dumps.joins_traces && rank_of_dump(path, dumps.prefix)));
 }
 
 // `lone_dumps`: those of a directory without traces, by its path, for a command that needs some.
@@ -302,8 +303,9 @@ Inputs find_own_inputs(const std::vector<std::string>& arguments, model::Problem
       add_directory(argument, dumps, inputs, lone_dumps, problems);
     } else if (fs::is_block_file(status) || fs::is_character_file(status)) {
       problems.add_file(argument, "is a device; name a trace, or a directory of traces");
-    } else if (is_pipe_named_as_dump(argument, status, dumps)) {
-      problems.add_file(argument, "no dump of PyTorch's Flight Recorder: " + why_no_dump(argument));
+    } else if (is_left_alone(argument, status, dumps)) {
+      problems.add_file(argument,
+                        "it is a pipe, which is not read; one without a name, as /dev/stdin, is");
     } else if (fs::exists(status)) {
       inputs.paths.push_back(argument);
     } else {

@@ -452,7 +452,7 @@ class PickleReader {
                           : "number " + std::to_string(number) + " of the memo is out of order");
       return;
     }
-    if (number >= PlainTree::kMostItems) {
+    if (number >= tree_->most_items()) {
       return fail_for_memory();
     }
     if (memo_.size() == number) {

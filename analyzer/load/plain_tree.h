@@ -36,7 +36,7 @@ class PlainKey {
 /// A pickle can have the same value in many places, so that few bytes hold a tree that would take
 /// hours to walk. The functions that read it therefore count their work, and give nothing more once
 /// it is far more than a genuine dump of that size takes: is_exhausted(). A file of one byte a
-/// value would take 16 times its size, so a tree takes no more than kMostItems: is_full().
+/// value would take 16 times its size, so a tree takes no more than most_items_of() it: is_full().
 class PlainTree {
  public:
   using Kind = PlainValue::Kind;
@@ -49,6 +49,7 @@ class PlainTree {
   void clear(std::size_t bytes) {
     items_.clear();
     containers_.clear();
+    most_items_ = most_items_of(bytes);
     work_left_ = kLeastWork + kWorkOfByte * static_cast<std::int64_t>(bytes);
     is_full_ = false;
   }
@@ -63,7 +64,7 @@ class PlainTree {
                                      std::span<const PlainValue> added) {
     Container& to = containers_[static_cast<std::size_t>(container.number)];
     to.shape = 0;
-    if (to.size > 0 || added.size() > kMostItems - items_.size()) {
+    if (to.size > 0 || added.size() > most_items_ - items_.size()) {
       return append_more(to, added);
     }
     to.first = static_cast<std::uint32_t>(items_.size());
@@ -117,8 +118,14 @@ class PlainTree {
   /// Whether items were left out because there are too many; then it is exhausted, too.
   bool is_full() const { return is_full_; }
 
-  /// All containers together hold no more: 256 MiB. 20,000 entries with stacks take 7 % of it.
-  static constexpr std::size_t kMostItems = std::size_t{1} << 24;
+  /// All containers of a file of so many bytes together hold no more: 256 MiB, or about five times
+  /// its size up to 1 GiB. Frames that no stacks share take three bytes a value at least.
+  static constexpr std::size_t most_items_of(std::size_t bytes) {
+    constexpr std::size_t kBytesOfItem = 3;
+    return std::clamp(bytes / kBytesOfItem, std::size_t{1} << 24, std::size_t{1} << 26);
+  }
+
+  std::size_t most_items() const { return most_items_; }
 
  private:
   // Genuine dumps take one or two a byte.
@@ -135,7 +142,7 @@ class PlainTree {
   void append_more(Container& to, std::span<const PlainValue> added) {
     const std::size_t size = to.size + added.size();
     if (size > to.room) {
-      if (2 * size > kMostItems - items_.size()) {
+      if (2 * size > most_items_ - items_.size()) {
         work_left_ = -1;
         is_full_ = true;
         return;
@@ -172,6 +179,7 @@ class PlainTree {
   ValueStack items_;
   std::vector<Container> containers_;
   mutable std::int64_t work_left_ = 0;
+  std::size_t most_items_ = 0;
   bool is_full_ = false;
 };
 

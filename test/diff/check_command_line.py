@@ -130,6 +130,7 @@ def check_interrupted(ringside):
     """A signal while traces are read, here from a pipe into which nobody writes: no file is left."""
     pipe = ringside.directory / "pipe.json"
     os.mkfifo(pipe)
+    reading, writing = os.pipe()
     place = ringside.directory / "interrupted"
     outputs = [("merge", "-o", "all.json"), ("merge", "--force", "-o", "there.json"),
                ("report", "--format", "json"), ("reduce", "-o", "job.part"), ("export", "--csv", ".")]
@@ -140,8 +141,8 @@ def check_interrupted(ringside):
         for words in outputs:
             place.mkdir()
             (place / "there.json").write_text("kept", encoding="utf-8")
-            with subprocess.Popen([ringside.program, *words, pipe], cwd=place,
-                                  stdin=subprocess.DEVNULL, stderr=subprocess.PIPE) as process:
+            with subprocess.Popen([ringside.program, *words, "/dev/stdin"], cwd=place,
+                                  stdin=reading, stderr=subprocess.PIPE) as process:
                 give_up = time.monotonic() + 120
                 while len(list(place.iterdir())) < 2:
                     assert process.poll() is None and time.monotonic() < give_up, words
@@ -152,6 +153,8 @@ def check_interrupted(ringside):
             assert [path.name for path in place.iterdir()] == ["there.json"], (words, number)
             assert (place / "there.json").read_text(encoding="utf-8") == "kept"
             shutil.rmtree(place)
+    os.close(reading)
+    os.close(writing)
     # A limit on the size of files (ulimit -f) ends the command in the middle of the file.
     place.mkdir()
     limited = subprocess.run([ringside.program, "merge", "-o", "all.json", ringside.directory / "traces"],

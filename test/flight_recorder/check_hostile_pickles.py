@@ -5,6 +5,7 @@ module does run each of them (so that the test can fail), ringside runs none, an
 offset at which it stopped. A pickle of 64 MiB of None is an error, and takes little memory."""
 
 import pathlib
+import pickle
 import pickletools
 import resource
 import shutil
@@ -100,6 +101,18 @@ def check_large(ringside, directory):
     return [f"64 MiB of None: {result.returncode}, {most_kib} KiB: {result.stderr}"]
 
 
+def check_many(ringside, directory):
+    """What is wrong with the answer to a sound dump that has more values than the least bound: three bytes each."""
+    path = directory / "many" / "nccl_trace_rank_0"
+    path.parent.mkdir()
+    lists = (b"](" + b"M\x07\x00" * 1000 + b"e") * 17_500
+    sound = pickle.dumps({"version": "2.10", "pg_config": {}, "pg_status": {}, "entries": []}, 2)
+    path.write_bytes(sound[:-1] + b"X\x04\x00\x00\x00more](" + lists + b"es.")
+    result = subprocess.run([ringside, "match", path], capture_output=True, text=True, check=False)
+    return [] if "memory" not in result.stderr and "entries" in result.stderr else [
+        f"17.5 million values: {result.returncode}, {result.stderr}"]
+
+
 def main():
     ringside = pathlib.Path(sys.argv[1]).resolve()
     directory = pathlib.Path(tempfile.mkdtemp(prefix="ringside-hostile-"))
@@ -129,7 +142,7 @@ def main():
                                 f"{result.stdout}{result.stderr}")
             if marker.exists():
                 failures.append(f"{name}: {command} has run it")
-    failures += check_large(ringside, directory)
+    failures += check_large(ringside, directory) + check_many(ringside, directory)
     shutil.rmtree(directory)
     print("\n".join(failures) or f"{len(dumps)} hostile pickles: Python runs each, ringside none")
     return 1 if failures else 0
