@@ -50,6 +50,9 @@ std::string HangSentences::fate(std::uint32_t position, const StuckOperation& of
   } else {
     text += rank + " has finished nothing there.";
   }
+  if (!file.process.tells_begin) {
+    text += unfinished(at.file);
+  }
   if (!file.process.dump) {
     text += file.recovered ? " Its trace was recovered; its last sign of life is at "
                            : " Its trace was closed, so the process has ended, at ";
@@ -59,6 +62,26 @@ std::string HangSentences::fate(std::uint32_t position, const StuckOperation& of
                 : ".";
   }
   return text;
+}
+
+// The call that a process has made and not finished: that may be why it has not joined another.
+std::string HangSentences::unfinished(std::uint32_t file) const {
+  const metrics::Position* first = nullptr;
+  const auto since_ns = [](const metrics::Position& position) {
+    return position.fronts.front().since_ns;
+  };
+  for (const metrics::Position& position : hang_.positions) {
+    if (position.file == file && !position.fronts.empty() &&
+        (first == nullptr || since_ns(position) < since_ns(*first))) {
+      first = &position;
+    }
+  }
+  return first == nullptr
+             ? ""
+             : " It has called " +
+                   text_.name_of(traces_.files[file].operations[first->fronts.front().operation]) +
+                   " of communicator " + text_.label(first->communicator) +
+                   ", which is not seen to finish.";
 }
 
 // A rank whose process was killed may have joined before: then only its trace tells.

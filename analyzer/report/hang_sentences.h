@@ -35,6 +35,7 @@ class HangSentences {
   std::string not_known(std::uint32_t operation) const;
   std::string called_at(std::uint32_t operation) const;
   std::string ranks_of_job(std::uint32_t operation) const;
+  std::string unfinished(std::uint32_t file) const;
   std::string fate(std::uint32_t position, const metrics::StuckOperation& of) const;
   struct Ended {
     std::uint32_t position = 0;
