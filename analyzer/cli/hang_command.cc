@@ -204,8 +204,8 @@ std::optional<HangAnswer> answer_hang(const AnalysisOptions& options, double min
     return file.closed || file.process.dump;
   });
   const bool is_whole = is_read && has_ends && absent == 0;
-  const bool is_known =
-      is_whole && hang.operations.empty() && metrics::find_unaligned(hang).empty();
+  const bool is_known = is_whole && hang.operations.empty() && !hang.opposite_order &&
+                        metrics::find_unaligned(hang).empty();
   const bool is_stuck = is_stuck_by_dumps || is_surely_stuck(hang);
   return HangAnswer{std::move(document), is_stuck   ? kExitFindings
                                          : is_known ? kExitOk

@@ -58,7 +58,9 @@ class Finder {
     hang_.judgements = match::judge_all(traces_, hang_.matches, align::judging_clock(alignment_));
     hang_.positions = find_positions(traces_, hang_.matches.communicators);
     add_hopeless_calls(traces_, hang_.matches, hang_.judgements, hang_.positions);
-    is_in_ring_ = find_rings(traces_, hang_.matches, hang_.positions);
+    const InFlight in_flight = find_in_flight(traces_, hang_.matches, hang_.positions);
+    is_in_ring_ = find_rings(hang_.matches, in_flight);
+    hang_.opposite_order = find_opposite_order(traces_, hang_.matches, hang_.positions, in_flight);
     note_positions();
     find_stuck_operations();
     note_newest();
@@ -110,8 +112,7 @@ class Finder {
 
   // An operation of which only the call is told may be running, or may have ended since.
   bool is_hopeless(std::size_t index) const {
-    return lacks_a_rank(hang_.matches, hang_.judgements, index) ||
-           (!is_in_ring_.empty() && is_in_ring_[index]);
+    return lacks_a_rank(hang_.matches, hang_.judgements, index) || is_in_ring_[index];
   }
 
   std::vector<Stuck> stuck_in(std::size_t index) {

@@ -15,6 +15,7 @@
 #include "analyzer/align/alignment.h"
 #include "analyzer/match/matcher.h"
 #include "analyzer/match/verdict.h"
+#include "analyzer/metrics/hang_order.h"
 #include "analyzer/metrics/hang_positions.h"
 #include "analyzer/model/trace.h"
 
@@ -75,6 +76,8 @@ struct Hang {
   /// Operations in a ring: each waits for a rank that is stuck in the next, the last for one in
   /// the first. Empty if there is no such ring.
   std::vector<std::uint32_t> cycle;
+  /// Calls that may wait for each other, though nothing shows that they are stuck.
+  std::optional<OppositeOrder> opposite_order;
   /// Operations that have been enqueued, and on no rank were seen to begin; by communicator.
   std::map<std::uint32_t, std::uint64_t> enqueued_only;
   std::map<std::uint32_t, std::uint64_t> too_young;  // in flight for less than the least age

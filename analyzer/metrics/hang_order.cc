@@ -104,15 +104,11 @@ void add_hopeless_calls(const model::Traces& traces, const match::Matches& match
   }
 }
 
-std::vector<bool> find_rings(const model::Traces& traces, const match::Matches& matches,
-                             const std::vector<Position>& positions) {
+InFlight find_in_flight(const model::Traces& traces, const match::Matches& matches,
+                        const std::vector<Position>& positions) {
+  InFlight found;
   const FrontParts fronts(traces, positions);
-  if (fronts.empty()) {
-    return {};
-  }
-  std::map<std::uint32_t, std::vector<std::size_t>> at;      // by position: the operations there
-  std::map<std::size_t, std::vector<std::uint32_t>> behind;  // positions at which each is behind
-  for (std::size_t i = 0; i < matches.operations.size(); ++i) {
+  for (std::size_t i = 0; !fronts.empty() && i < matches.operations.size(); ++i) {
     const match::MatchedOperation& matched = matches.operations[i];
     for (const match::Part& part : match::parts_of(matches, matched)) {
       const std::uint32_t position = fronts.position_of(matched, part);
@@ -122,17 +118,25 @@ std::vector<bool> find_rings(const model::Traces& traces, const match::Matches& 
         continue;
       }
       if (fronts.has(part)) {
-        at[position].push_back(i);
+        found.at[position].push_back(i);
       } else if (fronts.is_behind(matched, part)) {
-        behind[i].push_back(position);
+        found.behind[i].push_back(position);
       }
     }
   }
+  return found;
+}
+
+std::vector<bool> find_rings(const match::Matches& matches, const InFlight& in_flight) {
   std::map<std::size_t, std::size_t> waits;                   // for how many it waits
   std::map<std::size_t, std::vector<std::size_t>> waits_for;  // by what they wait for
-  for (const auto& [i, positions_behind] : behind) {
+  for (const auto& [i, positions_behind] : in_flight.behind) {
     for (const std::uint32_t position : positions_behind) {
-      for (const std::size_t front : at[position]) {
+      const auto fronts = in_flight.at.find(position);
+      if (fronts == in_flight.at.end()) {
+        continue;
+      }
+      for (const std::size_t front : fronts->second) {
         // Sends and receives that follow each other may have been made in one batch.
         if (matches.operations[i].way == match::Way::kPair &&
             matches.operations[front].way == match::Way::kPair) {
@@ -164,6 +168,42 @@ std::vector<bool> find_rings(const model::Traces& traces, const match::Matches& 
     is_in_ring[i] = count > 0;
   }
   return is_in_ring;
+}
+
+std::optional<OppositeOrder> find_opposite_order(const model::Traces& traces,
+                                                 const match::Matches& matches,
+                                                 const std::vector<Position>& positions,
+                                                 const InFlight& in_flight) {
+  using Call = std::pair<std::pair<std::int64_t, std::uint64_t>, std::size_t>;
+  std::map<std::uint32_t, std::vector<Call>> of_file;
+  for (const auto& [position, operations] : in_flight.at) {
+    const Position& of = positions[position];
+    const Front& front = of.fronts.front();
+    of_file[of.file].emplace_back(call_order(traces.files[of.file].operations[front.operation]),
+                                  operations.front());
+  }
+  constexpr std::size_t kCompared = 16;  // later calls, so that many groups take no long time
+  std::map<std::pair<std::size_t, std::size_t>, OppositeOrder> found;
+  for (auto& [file, calls] : of_file) {
+    std::sort(calls.begin(), calls.end());
+    for (std::size_t i = 0; i < calls.size(); ++i) {
+      for (std::size_t k = i + 1; k < std::min(calls.size(), i + 1 + kCompared); ++k) {
+        const auto [one, other] = std::minmax(calls[i].second, calls[k].second);
+        OppositeOrder& order = found[{one, other}];
+        order.one = one;
+        order.other = other;
+        (calls[i].second == one ? order.one_first : order.other_first).push_back(file);
+      }
+    }
+  }
+  for (auto& [pair, order] : found) {
+    if (!order.one_first.empty() && !order.other_first.empty() &&
+        matches.operations[order.one].communicator !=
+            matches.operations[order.other].communicator) {
+      return std::move(order);
+    }
+  }
+  return std::nullopt;
 }
 
 }  // namespace ringside::metrics

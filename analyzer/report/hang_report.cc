@@ -131,6 +131,7 @@ class HangReport {
       const std::uint64_t ranks = count_ranks([](const metrics::Position&) { return true; });
       sentences.push_back("Nothing is seen to be stuck: " + counted(ranks, "rank") + " in " +
                           counted(communicators.size(), "communicator") + ".");
+      add_opposite_order();
       add_unaligned();
       return;
     }
@@ -171,6 +172,32 @@ class HangReport {
       sentences.push_back(first);
     }
     add_unaligned();
+  }
+
+  void add_opposite_order() {
+    if (!hang_.opposite_order) {
+      return;
+    }
+    const metrics::OppositeOrder& order = *hang_.opposite_order;
+    const auto ranks = [&](const std::vector<std::uint32_t>& files) {
+      std::vector<std::uint32_t> of_job;
+      for (const std::uint32_t file : files) {
+        of_job.push_back(
+            static_cast<std::uint32_t>(traces_.files[file].process.launcher_rank.value_or(file)));
+      }
+      std::sort(of_job.begin(), of_job.end());
+      return match::rank_list(of_job);
+    };
+    const auto name = [&](std::size_t index) {
+      const match::MatchedOperation& matched = hang_.matches.operations[index];
+      return match::operation_text(traces_, matched) + " of communicator " +
+             text_.label(matched.communicator);
+    };
+    document_.sentences.push_back(
+        capitalised(ranks(order.one_first)) + " called " + name(order.one) + " before " +
+        name(order.other) + ", and " + ranks(order.other_first) +
+        " the other way round. Neither is seen to finish: they wait for each other if the GPUs do "
+        "not run both at the same time.");
   }
 
   void add_unaligned() {

@@ -312,6 +312,9 @@ def sets():
          Job(3).done().call("broadcast", ranks=[0, 2]).done(4), {}),
         ("a chain of two groups", Truth("missing", "all_reduce seq 2", "1", 2), chain(), {}),
         ("two groups in opposite order", Truth("order", "all_reduce seq 2"), opposite(), {}),
+        ("two groups in opposite order, and callers do not wait", Truth("unknown"),
+         Job(2, TWO).call(group="1").call(group="2").call(group="1", ranks=[0], state=WAIT)
+         .call(group="2", state=WAIT).call(group="1", ranks=[1], state=WAIT), {}),
         ("no dump of the rank that may not have joined", Truth("unknown", "all_reduce seq 4", number=4),
          Job(4).done().call(ranks=[0, 1, 3], state=WAIT), {"without": (2,)}),
         ("no dump of one rank, and others disagree", after_three("all_reduce", "size"),
