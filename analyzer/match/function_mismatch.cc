@@ -90,32 +90,50 @@ struct Completeness {
   }
 };
 
-// The place of a call that newer records have overwritten.
-constexpr SignedCall kOverwritten = {SIZE_MAX};
+// Where a member has no call: newer records have overwritten it.
+constexpr SignedCall kNoCall = {SIZE_MAX};
 
 bool has_call(const std::vector<SignedCall>& calls, std::size_t place) {
-  return place < calls.size() && calls[place].operation != kOverwritten.operation;
+  return place < calls.size() && calls[place].operation != kNoCall.operation;
 }
 
-// Puts all calls of one number, which all functions share, at the same place. The member whose
-// records begin with the lowest number tells how many calls the others have lost.
+// False if some were aligned, which gives them numbers of their own.
+bool have_numbers(const Matches& matches, const SignedCalls& calls) {
+  return std::all_of(calls.begin(), calls.end(), [&](const std::vector<SignedCall>& of_member) {
+    return std::all_of(of_member.begin(), of_member.end(), [&](const SignedCall& call) {
+      return matches.operations[call.operation].way == Way::kSequence;
+    });
+  });
+}
+
+// Puts all calls of one number, which all functions share, at the same places. Calls that are made
+// together have one number, and a place each.
 void put_in_place(const std::vector<Member>& members, const Matches& matches, SignedCalls& calls) {
-  const auto from = [&](std::size_t member) { return members[member].recorded_from.value_or(0); };
   const auto number_of = [&](const SignedCall& call) {
     return matches.operations[call.operation].number;
   };
-  std::size_t longest = 0;
+  std::map<std::uint64_t, std::size_t> places;  // by number: how many calls have it, at most
   for (std::size_t member = 0; member < calls.size(); ++member) {
-    std::erase_if(calls[member],
-                  [&](const SignedCall& call) { return number_of(call) < from(member); });
-    longest = from(member) < from(longest) ? member : longest;
+    std::map<std::uint64_t, std::size_t> own;
+    for (const SignedCall& call : calls[member]) {
+      std::size_t& most = places[number_of(call)];
+      most = std::max(most, ++own[number_of(call)]);
+    }
   }
-  const std::vector<SignedCall> usual = calls[longest];
+  std::size_t next = 0;
+  for (auto& [number, first] : places) {
+    next += std::exchange(first, next);
+  }
   for (std::size_t member = 0; member < calls.size(); ++member) {
-    const auto lost = std::count_if(usual.begin(), usual.end(), [&](const SignedCall& call) {
-      return number_of(call) < from(member);
-    });
-    calls[member].insert(calls[member].begin(), static_cast<std::size_t>(lost), kOverwritten);
+    std::vector<SignedCall> placed;
+    for (const SignedCall& call : calls[member]) {
+      const std::uint64_t number = number_of(call);
+      if (number >= members[member].recorded_from.value_or(0)) {
+        placed.resize(std::max(placed.size(), places.at(number)), kNoCall);
+        placed.push_back(call);
+      }
+    }
+    calls[member] = std::move(placed);
   }
 }
 
@@ -343,7 +361,7 @@ void judge_together(const model::Traces& traces, const Matches& matches, const S
     return;
   }
   const auto& members = matches.communicators[matches.operations[first].communicator].members;
-  const Completeness completeness(members);
+  Completeness completeness(members);
   SignedCalls calls = calls_by_member(traces, matches, first, last);
   const Explained explained =
       explain_missing(traces, matches, first, last, calls, cut_off, judgements);
@@ -352,6 +370,8 @@ void judge_together(const model::Traces& traces, const Matches& matches, const S
   const bool is_another_order =
       explained != Explained::kByCalls && !has_missing && judge_order(matches, calls, judgements);
   if (explained != Explained::kByCalls && !is_another_order) {
+    completeness.is_so_far =
+        completeness.is_so_far && (!completeness.are_turned || have_numbers(matches, calls));
     if (completeness.is_so_far && completeness.are_turned) {
       put_in_place(members, matches, calls);
       if (const auto place = first_shift(calls)) {
