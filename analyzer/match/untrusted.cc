@@ -275,9 +275,10 @@ class Aligner {
             Doubt::kLateCount,
             "sequence numbers count only while NCCL up to 2.25 is recorded, and not all ranks "
             "were recorded from the start on"},
-        std::pair{Doubt::kRepeats,
-                  "sequence numbers repeat (CUDA graphs), and not all ranks were recorded from the "
-                  "start on without loss"},
+        std::pair{
+            Doubt::kRepeats,
+            "sequence numbers repeat (CUDA graphs, or calls of PyTorch that were made together), "
+            "and not all ranks were recorded from the start on without loss"},
         std::pair{
             Doubt::kNoNumber,
             "some operations have no sequence number, and not all ranks were recorded from the "
