@@ -180,11 +180,10 @@ class HangReport {
     }
     const metrics::OppositeOrder& order = *hang_.opposite_order;
     const auto ranks = [&](const std::vector<std::uint32_t>& files) {
-      std::vector<std::uint32_t> of_job;
-      for (const std::uint32_t file : files) {
-        of_job.push_back(
-            static_cast<std::uint32_t>(traces_.files[file].process.launcher_rank.value_or(file)));
-      }
+      std::vector<std::uint32_t> of_job(files.size());
+      std::transform(files.begin(), files.end(), of_job.begin(), [&](std::uint32_t file) {
+        return static_cast<std::uint32_t>(traces_.files[file].process.launcher_rank.value_or(file));
+      });
       std::sort(of_job.begin(), of_job.end());
       return match::rank_list(of_job);
     };
