@@ -80,8 +80,8 @@ class GroupNumbers {
                 std::optional<std::int64_t> next) const;
 
   bool is_begun_ = false;
-  std::int64_t any_ = 0;    // of the entry before
-  std::int64_t last_ = -1;  // of the collective before
+  std::int64_t any_ = 0;   // of the entry before
+  std::int64_t last_ = 0;  // of the collective before; the first one has number 1
 };
 
 }  // namespace ringside::load

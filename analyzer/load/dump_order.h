@@ -29,6 +29,9 @@ class EntryOrder {
     misplaced_ += is_of_another(told) ? 1 : 0;
   }
 
+  /// Counts numbers that are missing before the first entry of a group.
+  void note_gap() { ++gaps_; }
+
   /// Whether a group that counts its calls one by one leaves out numbers, none of which is damaged.
   bool has_gaps() const { return gaps_ > 0 && gaps_ < steps_ && misplaced_ == 0; }
 

@@ -357,8 +357,10 @@ class DumpReader {
                                                [&] { return next_number(context); });
     entry.collective = number.value;
     order_.take_collective(context, number.value);
-    if (number.is_damaged || number.is_leap) {
+    if (number.is_damaged) {
       order_.note_misplaced(told);
+    } else if (number.is_leap && entry.before == kNoEntry) {
+      order_.note_gap();
     }
     if (number.is_damaged && !end.is_contradictory) {
       damaged(Harm::kOther, told && *told >= 0 ? "the collective_seq_id " + std::to_string(*told) +
@@ -373,11 +375,20 @@ class DumpReader {
   // The next entry of the group.
   [[gnu::noinline, gnu::cold]] PlainValue next_of(std::uint32_t context) {
     const auto entries = tree_.list(tree_.at(root_, "entries"));
-    for (std::size_t i = place_; i < entries.size() && !tree_.is_exhausted(); ++i) {
-      const auto own = records_.last() + static_cast<std::int64_t>(i + 1 - place_);
-      if (groups_.of(entries[i]).context == context &&
-          !copies_.trouble_of(i + 1, record_of(tree_, entries[i], keys_) == own)) {
-        return entries[i];
+    if (of_context_.empty()) {
+      of_context_.resize(numbers_.size());
+      for (std::size_t i = 0; i < entries.size() && !tree_.is_exhausted(); ++i) {
+        if (const auto of = groups_.of(entries[i]).context) {
+          of_context_[*of].push_back(i);
+        }
+      }
+    }
+    const std::vector<std::size_t>& own = of_context_[context];
+    for (auto i = std::lower_bound(own.begin(), own.end(), place_);
+         i != own.end() && !tree_.is_exhausted(); ++i) {
+      const auto record = records_.last() + static_cast<std::int64_t>(*i + 1 - place_);
+      if (!copies_.trouble_of(*i + 1, record_of(tree_, entries[*i], keys_) == record)) {
+        return entries[*i];
       }
     }
     return {};
@@ -545,7 +556,8 @@ class DumpReader {
   std::unordered_map<std::string_view, DumpCall> calls_;
   DumpStackReader stacks_;
   DumpEntries& entries_;
-  std::vector<GroupNumbers> numbers_;  // by context
+  std::vector<GroupNumbers> numbers_;                 // by context
+  std::vector<std::vector<std::size_t>> of_context_;  // entries, for next_of()
   std::uint64_t window_ = 1;
   RecordNumbers records_;
   std::optional<std::uint64_t> last_loss_;  // the record before or at which records were lost

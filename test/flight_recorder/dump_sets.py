@@ -119,6 +119,12 @@ class Job:
         del self.entries[rank][first:first + count]
         return self
 
+    def renumber(self, rank):
+        """The records of the dump follow each other, as if none were lost."""
+        for record, entry in enumerate(self.entries[rank]):
+            entry["record_id"] = record
+        return self
+
     def damage(self, rank, place, **values):
         """Sets values of one entry; None takes the key away."""
         for key, value in values.items():
@@ -187,6 +193,21 @@ def cut_unlike():
     for _ in range(8):
         job.call(group="1").call()
     return job.cut(rank_0=10, rank_1=2)
+
+
+def begun_at_zero():
+    job = Job(3, {"1": ("tp", [0, 1, 2])}).done().call(group="1").call("broadcast", group="1")
+    for entry in job.entries[1][3:]:
+        entry["collective_seq_id"] -= 1
+    return job
+
+
+def many_groups(count):
+    job = Job(2, {str(group): ("tp", [0, 1]) for group in range(1, count)})
+    for _ in range(2):
+        for group in range(count):
+            job.call(group=str(group))
+    return job
 
 
 def lost_in_flight():
@@ -381,6 +402,13 @@ def sets():
          Job(2, backend="nccl2").done().send(0, 1, 8, ends="s").send(0, 1, 16).send(0, 1, 32).done(), {}),
         ("records missing in the middle of a dump", Truth("unknown"),
          Job(2).done(3).call("broadcast").done(3).call("broadcast").done().lose(1, 3, 3), {}),
+        ("a record missing in the middle, and the others are numbered anew", Truth("unknown"),
+         Job(3).done(3).call("broadcast").done(4).lose(1, 3, 1).renumber(1), {}),
+        ("the first record of a group is missing, and the others are numbered anew", Truth("unknown"),
+         Job(3, {"1": ("tp", [0, 1, 2])}).done().call(group="1").call("broadcast", group="1").lose(1, 3, 1)
+         .renumber(1), {}),
+        ("numbers of a group that are one too small", Truth("unknown"), begun_at_zero(), {}),
+        ("1,500 groups", CLEAN, many_groups(1500), {}),
         ("an entry without datatypes", Truth("unknown"),
          Job(2).done(6).damage(1, 3, input_dtypes=None, output_dtypes=None), {}),
         ("a number that is a text", Truth("unknown"), Job(2).done(6).damage(1, 3, collective_seq_id="4"), {}),

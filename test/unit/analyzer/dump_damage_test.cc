@@ -194,15 +194,15 @@ Dump read_together(const Together& end, const Together& bare) {
   constexpr char kEnd[] =
       R"("input_sizes":[],"input_dtypes":[],"output_sizes":[],"output_dtypes":[],"state":"completed","op_id":)";
   const auto listed = [](int record, const std::string& call) {
-    return entry_of(record, call, 9, 3,
+    return entry_of(record, call, 1, 3,
                     R"("op_id":)" + std::to_string(record + 13) + ',' + scheduled());
   };
   return read(dump_of(
-      entry_of(0, "nccl:all_reduce", 9, 2, R"("op_id":13,)" + std::string(kFloats)) + ',' +
+      entry_of(0, "nccl:all_reduce", 1, 2, R"("op_id":13,)" + std::string(kFloats)) + ',' +
       listed(1, "nccl:send 1->0") + ',' + listed(2, "nccl:recv 1<-0") + ',' +
       entry_of(3, "nccl:coalesced", end.collective, 3, kEnd + std::to_string(end.op_id)) + ',' +
       entry_of(4, "nccl:coalesced", bare.collective, 3, kEnd + std::to_string(bare.op_id)) + ',' +
-      entry_of(5, "nccl:all_reduce", 11, 3, R"("op_id":17,)" + std::string(kFloats))));
+      entry_of(5, "nccl:all_reduce", 3, 3, R"("op_id":17,)" + std::string(kFloats))));
 }
 
 TEST_CASE("a number of an entry behind calls that were made together is damaged") {
@@ -211,23 +211,23 @@ TEST_CASE("a number of an entry behind calls that were made together is damaged"
     CHECK(dump.file.operations[1].group == 1U);
     CHECK(dump.file.operations[2].group == 1U);
     CHECK_FALSE(dump.file.operations[2].in_flight);
-    CHECK(dump.file.operations[3].seq == 10);
-    CHECK(dump.file.operations[4].seq == 11);
+    CHECK(dump.file.operations[3].seq == 2);
+    CHECK(dump.file.operations[4].seq == 3);
   };
-  const Dump sound = read_together({9, 15}, {10, 16});
+  const Dump sound = read_together({1, 15}, {2, 16});
   check(sound);
   CHECK(sound.problems.bad_lines() == 0);
   for (const Together& end :
-       {Together{10, 15}, Together{8, 15}, Together{77, 15}, Together{9, 16}}) {
-    const Dump dump = read_together(end, {10, 16});
+       {Together{2, 15}, Together{0, 15}, Together{77, 15}, Together{1, 16}}) {
+    const Dump dump = read_together(end, {2, 16});
     CAPTURE(end.collective, end.op_id, problems_of(dump));
     check(dump);
     CHECK(dump.problems.bad_lines() == 1);
     CHECK(dump.problems.lines().front().line == 4);
     CHECK(dump.file.bad_lines == 1);  // so nothing that it lacks counts against the rank
   }
-  for (const Together& bare : {Together{9, 16}, Together{11, 16}, Together{10, 15}}) {
-    const Dump dump = read_together({9, 15}, bare);
+  for (const Together& bare : {Together{1, 16}, Together{3, 16}, Together{2, 15}}) {
+    const Dump dump = read_together({1, 15}, bare);
     CAPTURE(bare.collective, bare.op_id, problems_of(dump));
     check(dump);
     CHECK(dump.problems.bad_lines() == 1);
