@@ -54,16 +54,20 @@ std::string unknown_rank_or_host(const match::Selection& selection, const model:
     if (file.process.launcher_rank) {
       ranks.insert(std::to_string(*file.process.launcher_rank));
     }
-    hosts.insert(file.process.host);
+    if (!file.process.host.empty()) {
+      hosts.insert(file.process.host);
+    }
   }
+  const std::string word = report::file_word(traces);
   for (const std::int64_t rank : selection.ranks) {
     if (const std::string text = std::to_string(rank); !ranks.contains(text)) {
-      return no_rank(text, ranks, report::file_word(traces));
+      return no_rank(text, ranks, word);
     }
   }
   for (const std::string& host : selection.hosts) {
     if (!hosts.contains(host)) {
-      return sentence(host, "--host: no trace is of host", hosts, hosts);
+      return sentence(host, "--host: no " + word + " is of host", hosts, hosts) +
+             (hosts.empty() ? "; no " + word + " names its host" : "");
     }
   }
   return {};
