@@ -155,7 +155,7 @@ void leave_out_unfit(const AnalysisOptions& options, Analysis& analysis) {
 
 // The network's figures are of rows that nobody sums up elsewhere, and the order in which
 // operations that stand for several are added up may change the last digit of how many these are.
-// Who is stuck is known by all rows. Whether lateness is passed on depends on sends and receives,
+// All rows together tell who is stuck. Whether lateness is passed on depends on sends and receives,
 // unless there are several communicators.
 bool can_be_summed_up(const model::Traces& traces, const match::AlikeCalls& alike) {
   const auto& communicators = alike.matches.communicators;

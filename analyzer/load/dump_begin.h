@@ -51,7 +51,7 @@ inline DumpBegin begin_of(const PlainTree& tree, std::span<const PlainValue> ent
     const std::int64_t record = record_of(tree, entry, keys).value_or(kNotFound);
     if (record < least) {
       least = record;
-      // Those before it are damaged.
+      // The entries before it are damaged.
       begin.lost = static_cast<std::uint64_t>(std::max<std::int64_t>(record - place, 0));
     }
     ++place;

@@ -30,8 +30,8 @@ class DumpEntries {
     return entry.before == kNoEntry ? nullptr : &entries_[entry.before];
   }
 
-  /// What the numbers of an entry behind calls that were made together tell of it. Either it ends
-  /// calls that are listed, and has the numbers of the last one, or they are not listed, and it has
+  /// The meaning of an end of calls that were made together, by its numbers. Either it ends calls
+  /// that are listed, and has the numbers of the last one, or they are not listed, and it has
   /// numbers of its own.
   struct EndMeaning {
     Counts counts = Counts::kNot;   // kSame if it ends listed ones, kOn if not, kNot if not known

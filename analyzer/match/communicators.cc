@@ -85,8 +85,9 @@ std::map<std::uint32_t, std::uint64_t> first_whole_numbers(const model::TraceFil
   return first_whole;
 }
 
+// `first_whole`: of the context, in first_whole_numbers().
 void set_completeness(const model::TraceFile& file, const model::Context& context, bool is_given_up,
-                      Member& member) {
+                      std::optional<std::uint64_t> first_whole, Member& member) {
   const model::Account& account = file.account;
   const bool has_all_segments =
       account.rotated == 0 && file.process.segment == 1 && file.segments_missing == 0;
@@ -113,8 +114,8 @@ void set_completeness(const model::TraceFile& file, const model::Context& contex
   member.is_complete_so_far = member.is_lossless && !is_sampled && member.is_from_start &&
                               has_all_so_far && file.windows.size() == 1;
   member.is_complete = member.is_complete_so_far && member.is_to_end;
-  if (file.bad_lines > 0 || !has_all_so_far || !account.dropped.empty()) {
-    member.recorded_from.reset();
+  if (file.bad_lines == 0 && has_all_so_far && account.dropped.empty()) {
+    member.recorded_from = first_whole;
   }
 }
 
@@ -130,10 +131,10 @@ std::vector<Candidate> find_candidates(const model::Traces& traces, const Runs& 
       member.file = static_cast<std::uint32_t>(i);
       member.context = number;
       member.rank = context.rank;
-      if (const auto first = first_whole.find(number); first != first_whole.end()) {
-        member.recorded_from = first->second;
-      }
-      set_completeness(file, context, given_up.contains(number), member);
+      const auto first = first_whole.find(number);
+      set_completeness(file, context, given_up.contains(number),
+                       first == first_whole.end() ? std::nullopt : std::optional(first->second),
+                       member);
       const std::int64_t created_ns =
           since_epoch(file.process, context.created_ns.value_or(file.process.start_ns));
       candidates.push_back({member, &context, number == kNoContext ? 0 : ++order, created_ns,

@@ -36,21 +36,6 @@ bool was_overwritten(const Member& member, const MatchedOperation& operation) {
          operation.number < *member.recorded_from;
 }
 
-std::uint32_t overwritten_parts(const Matches& matches, const MatchedOperation& operation) {
-  const auto& members = matches.communicators[operation.communicator].members;
-  const auto parts = parts_of(matches, operation);
-  std::uint32_t overwritten = 0;
-  std::size_t next = 0;
-  for (std::uint32_t member = 0; member < members.size(); ++member) {
-    if (next < parts.size() && parts[next].member == member) {
-      ++next;
-    } else if (was_overwritten(members[member], operation)) {
-      ++overwritten;
-    }
-  }
-  return overwritten;
-}
-
 CutOff::CutOff(const model::Traces& traces, const Matches& matches, std::size_t first,
                std::size_t last) {
   const auto& members = matches.communicators[matches.operations[first].communicator].members;

@@ -21,8 +21,6 @@ bool is_judged_so_far(const Member& member, const MatchedOperation& operation);
 /// Whether the member, which has no part of the operation, called it all the same: newer records
 /// have overwritten the part.
 bool was_overwritten(const Member& member, const MatchedOperation& operation);
-/// How many members did so.
-std::uint32_t overwritten_parts(const Matches& matches, const MatchedOperation& operation);
 
 /// The last collective of each member whose records are complete only so far
 /// (Member::is_complete_so_far, recorded_from).

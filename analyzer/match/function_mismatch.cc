@@ -90,7 +90,7 @@ struct Completeness {
   }
 };
 
-// Where a member has no call: newer records have overwritten it.
+// Stands at a place where a member has no call, since newer records have overwritten it.
 constexpr SignedCall kNoCall = {SIZE_MAX};
 
 bool has_call(const std::vector<SignedCall>& calls, std::size_t place) {

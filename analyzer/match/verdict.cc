@@ -282,6 +282,13 @@ std::vector<std::uint32_t> left_out_by_number(const model::Traces& traces, const
   return found;
 }
 
+std::uint32_t overwritten_parts(const Matches& matches, const MatchedOperation& operation) {
+  const auto absent = absent_members(matches, operation);
+  return static_cast<std::uint32_t>(
+      std::count_if(absent.begin(), absent.end(),
+                    [&](const Member* member) { return was_overwritten(*member, operation); }));
+}
+
 std::vector<std::uint32_t> absent_ranks(const Matches& matches, const MatchedOperation& operation,
                                         const Judgement& judgement) {
   std::vector<std::uint32_t> ranks;

@@ -120,6 +120,10 @@ Judgement judge(const model::Traces& traces, const Matches& matches,
 std::vector<std::uint32_t> absent_ranks(const Matches& matches, const MatchedOperation& operation,
                                         const Judgement& judgement);
 
+/// Returns how many members called the operation and have no part of it, since newer records have
+/// overwritten that.
+std::uint32_t overwritten_parts(const Matches& matches, const MatchedOperation& operation);
+
 /// Returns the members that did not record the operation and left it out, judged by numbers: their
 /// traces are complete, or go on after it.
 std::vector<std::uint32_t> left_out_by_number(const model::Traces& traces, const Matches& matches,

@@ -332,7 +332,7 @@ class Finder {
     if (!file.closed) {
       return Unknown::kNotWritten;
     }
-    // What waits for all ranks has not finished anywhere without this one.
+    // No rank has finished a function that waits for all ranks without this one.
     const auto finished = finished_.find(matched.communicator);
     if (file.process.has_common_numbers && called != called_.end() && finished != finished_.end() &&
         called->second.newest < finished->second) {

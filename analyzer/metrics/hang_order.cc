@@ -147,7 +147,7 @@ std::vector<bool> find_rings(const match::Matches& matches, const InFlight& in_f
       }
     }
   }
-  // What waits for nothing is taken away, again and again: the rest waits for itself.
+  // Operations that wait for nothing are taken away, again and again: the rest waits for itself.
   std::vector<std::size_t> free;
   for (const auto& [i, of_them] : waits_for) {
     if (!waits.contains(i)) {

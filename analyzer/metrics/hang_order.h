@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the order of calls proves of calls in flight, for sources that do not tell when a call was
-// begun on the GPU (model::Process::tells_begin). That all ranks have called an operation shows
-// nothing there: it may be running.
+// Finds by the order of calls which calls in flight cannot finish, for sources that do not tell
+// when the GPU began a call (model::Process::tells_begin). An operation that all ranks have called
+// may be running there.
 #ifndef RINGSIDE_ANALYZER_METRICS_HANG_ORDER_H
 #define RINGSIDE_ANALYZER_METRICS_HANG_ORDER_H
 
@@ -24,8 +24,8 @@ namespace ringside::metrics {
 bool lacks_a_rank(const match::Matches& matches, const std::vector<match::Judgement>& judgements,
                   std::size_t index);
 
-/// Where a rank has no front that lacks another rank, its first call in flight that surely cannot
-/// finish becomes a front, too: ranks made another call in its place, or left it out.
+/// Makes a rank's first call in flight that surely cannot finish a front, too: ranks made another
+/// call in its place, or left it out. Ranks with a front that lacks another rank keep their fronts.
 void add_hopeless_calls(const model::Traces& traces, const match::Matches& matches,
                         const std::vector<match::Judgement>& judgements,
                         std::vector<Position>& positions);

@@ -108,7 +108,7 @@ class Operations {
   using Row = Rows::Row;
 
   struct Shape {
-    // What an execution has comes first, so that it is in few lines of a cache.
+    // The members of an execution come first, so that few lines of a cache have them.
     std::uint64_t bytes;
     std::uint32_t context;
     std::uint32_t root;

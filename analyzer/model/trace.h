@@ -155,7 +155,7 @@ struct ContextCalls {
 /// What is known of the operations of a file where their rows are in another process.
 struct Elsewhere {
   std::uint64_t operations = 0;  // that are not here
-  /// Of the times of all operations of the file.
+  /// The first and the last time of all operations of the file.
   std::optional<std::pair<std::int64_t, std::int64_t>> extent_ns;
   /// By context; nothing if the file is not a whole trace.
   std::optional<std::vector<ContextCalls>> calls;

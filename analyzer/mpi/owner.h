@@ -102,7 +102,7 @@ using FoundDurations = std::map<metrics::RowKey, metrics::RowTimes::Found>;
 
 class Owner {
  public:
-  /// What begin() or divide() matches besides.
+  /// Takes the rows that begin() or divide() matches besides.
   void take(MatchedRows&& matched) { matched_ = std::move(matched); }
   /// Takes the rows that the process keeps.
   void begin(Heads&& heads, Keeper& keeper);
