@@ -17,9 +17,7 @@ constexpr double kMostCells = 8e6;
 
 OffsetCurve OffsetCurve::zero() {
   OffsetCurve made;
-  made.time_ns_ = {0.0};
-  made.offset_ns_ = {0.0};
-  made.uncertainty_ns_ = {0.0};
+  made.moments_.emplace_back();
   return made;
 }
 
@@ -43,14 +41,13 @@ OffsetCurve::OffsetCurve(const HostPath& path, std::size_t hosts, double wander)
   if (!drawn.is_bounded()) {
     return;
   }
+  moments_.reserve(moments_ns.size());
   for (std::size_t i = 0; i < moments_ns.size(); ++i) {
     const double half_ns = (drawn.upper_ns[i] - drawn.lower_ns[i]) / 2;
-    offset_ns_.push_back(drawn.lower_ns[i] + half_ns);
-    uncertainty_ns_.push_back(std::max(half_ns, 0.0));
+    moments_.push_back({moments_ns[i], drawn.lower_ns[i] + half_ns, std::max(half_ns, 0.0)});
   }
-  time_ns_ = std::move(moments_ns);
-  const double drawn_ns = time_ns_.back() - time_ns_.front();
-  moments_per_ns_ = drawn_ns > 0 ? static_cast<double>(time_ns_.size() - 1) / drawn_ns : 0;
+  const double drawn_ns = moments_.back().time_ns - moments_.front().time_ns;
+  moments_per_ns_ = drawn_ns > 0 ? static_cast<double>(moments_.size() - 1) / drawn_ns : 0;
   wander_ = wander;
   rate_ = (drawn.mean.least + drawn.mean.most) / 2;
   rate_uncertainty_ = (drawn.mean.most - drawn.mean.least) / 2 + wander;
@@ -59,46 +56,51 @@ OffsetCurve::OffsetCurve(const HostPath& path, std::size_t hosts, double wander)
 // Returns the index of the first moment after `time_ns`. Most moments are equally far apart, so it
 // is looked for first where it would be if all were.
 std::size_t OffsetCurve::first_after(double time_ns) const {
-  const double place = (time_ns - time_ns_.front()) * moments_per_ns_;
-  if (place >= 0 && place + 1 < static_cast<double>(time_ns_.size())) {
+  const double place = (time_ns - moments_.front().time_ns) * moments_per_ns_;
+  if (place >= 0 && place + 1 < static_cast<double>(moments_.size())) {
     const auto guess = static_cast<std::size_t>(place) + 1;
-    if (time_ns_[guess - 1] <= time_ns && time_ns < time_ns_[guess]) {
+    if (moments_[guess - 1].time_ns <= time_ns && time_ns < moments_[guess].time_ns) {
       return guess;
     }
   }
-  return static_cast<std::size_t>(std::upper_bound(time_ns_.begin(), time_ns_.end(), time_ns) -
-                                  time_ns_.begin());
+  return static_cast<std::size_t>(std::upper_bound(moments_.begin(), moments_.end(), time_ns,
+                                                   [](double wanted_ns, const Moment& moment) {
+                                                     return wanted_ns < moment.time_ns;
+                                                   }) -
+                                  moments_.begin());
 }
 
 double OffsetCurve::offset_ns(double time_ns) const {
   const std::size_t after = first_after(time_ns);
-  if (after == 0 || after == time_ns_.size()) {
-    const std::size_t end = after == 0 ? 0 : after - 1;
-    return offset_ns_[end] + (time_ns - time_ns_[end]) * rate_;
+  if (after == 0 || after == moments_.size()) {
+    const Moment& end = moments_[after == 0 ? 0 : after - 1];
+    return end.offset_ns + (time_ns - end.time_ns) * rate_;
   }
-  const double part = (time_ns - time_ns_[after - 1]) / (time_ns_[after] - time_ns_[after - 1]);
-  return offset_ns_[after - 1] + (offset_ns_[after] - offset_ns_[after - 1]) * part;
+  const Moment& from = moments_[after - 1];
+  const Moment& to = moments_[after];
+  const double part = (time_ns - from.time_ns) / (to.time_ns - from.time_ns);
+  return from.offset_ns + (to.offset_ns - from.offset_ns) * part;
 }
 
 OffsetAt OffsetCurve::at(double time_ns) const {
-  if (time_ns_.empty()) {
+  if (moments_.empty()) {
     return {};
   }
   const std::size_t after = first_after(time_ns);
-  if (after == 0 || after == time_ns_.size()) {
-    const std::size_t end = after == 0 ? 0 : after - 1;
-    const double beyond_ns = time_ns - time_ns_[end];
-    return {offset_ns_[end] + beyond_ns * rate_,
-            uncertainty_ns_[end] + std::abs(beyond_ns) * rate_uncertainty_};
+  if (after == 0 || after == moments_.size()) {
+    const Moment& end = moments_[after == 0 ? 0 : after - 1];
+    const double beyond_ns = time_ns - end.time_ns;
+    return {end.offset_ns + beyond_ns * rate_,
+            end.uncertainty_ns + std::abs(beyond_ns) * rate_uncertainty_};
   }
-  const double gap_ns = time_ns_[after] - time_ns_[after - 1];
-  const double part = (time_ns - time_ns_[after - 1]) / gap_ns;
-  const auto between = [&](const std::vector<double>& values) {
-    return values[after - 1] + (values[after] - values[after - 1]) * part;
-  };
+  const Moment& from = moments_[after - 1];
+  const Moment& to = moments_[after];
+  const double gap_ns = to.time_ns - from.time_ns;
+  const double part = (time_ns - from.time_ns) / gap_ns;
   // So far may a path of rates within twice the wander be off the straight line between its ends.
   const double off_ns = 2 * wander_ * part * (1 - part) * gap_ns;
-  return {between(offset_ns_), between(uncertainty_ns_) + off_ns};
+  return {from.offset_ns + (to.offset_ns - from.offset_ns) * part,
+          from.uncertainty_ns + (to.uncertainty_ns - from.uncertainty_ns) * part + off_ns};
 }
 
 void SteppedCurve::add(OffsetCurve curve, double begin_ns, double end_ns, bool is_told) {

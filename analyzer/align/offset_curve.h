@@ -27,23 +27,26 @@ class OffsetCurve {
   /// Returns the curve of a clock against itself, which is 0 everywhere.
   static OffsetCurve zero();
 
-  bool is_bounded() const { return !time_ns_.empty(); }
+  bool is_bounded() const { return !moments_.empty(); }
   OffsetAt at(double time_ns) const;
   /// The offset alone, which takes less time. It must be bounded.
   double offset_ns(double time_ns) const;
 
   template <typename Archive>
   void transfer(Archive& archive) {
-    archive(time_ns_, offset_ns_, uncertainty_ns_, moments_per_ns_, wander_, rate_,
-            rate_uncertainty_);
+    archive(moments_, moments_per_ns_, wander_, rate_, rate_uncertainty_);
   }
 
  private:
+  struct Moment {
+    double time_ns = 0;
+    double offset_ns = 0;
+    double uncertainty_ns = 0;
+  };
+
   std::size_t first_after(double time_ns) const;
 
-  std::vector<double> time_ns_;
-  std::vector<double> offset_ns_;
-  std::vector<double> uncertainty_ns_;
+  std::vector<Moment> moments_;
   double moments_per_ns_ = 0;  // on average
   double wander_ = 0;
   double rate_ = 0;  // of the offset before the first moment and after the last

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "analyzer/facts/arrival_order.h"
 #include "analyzer/match/findings.h"
 #include "analyzer/match/function_mismatch.h"
 #include "analyzer/model/parallel.h"
@@ -28,24 +29,6 @@ void join(RankTimes& rank, const RankTimes& next) {
     rank.open_ns = 0;
   }
   rank.end_ns = std::max(rank.end_ns, next.end_ns);
-}
-
-// Rows are large, so what they are sorted by is sorted apart from them.
-void sort_by_arrival(std::vector<RankTimes>& rows) {
-  __extension__ using Place = __int128;  // arrival, member, and row
-  // Each thread sorts again and again, and keeps the memory for it.
-  thread_local std::vector<Place> places;
-  thread_local std::vector<RankTimes> sorted;
-  places.clear();
-  for (std::size_t i = 0; i < rows.size(); ++i) {
-    places.push_back(Place{rows[i].arrival_ns} << 64 | Place{rows[i].member} << 32 | Place{i});
-  }
-  std::sort(places.begin(), places.end());
-  sorted.clear();
-  for (const Place place : places) {
-    sorted.push_back(rows[static_cast<std::uint32_t>(place)]);
-  }
-  rows.swap(sorted);
 }
 
 }  // namespace

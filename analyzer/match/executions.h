@@ -64,6 +64,9 @@ class ReadParts {
     values_.resize(first_.back());
     parts_.resize(first_.back());
     visit_rank_by_rank(matches, operations, [&](std::size_t i, std::size_t number) {
+      if (i == 0) {
+        fetch_ahead(traces, matches, matches.operations[operations[0]], number);
+      }
       const Part part = matches.parts[matches.operations[operations[i]].first_part + number];
       parts_[first_[i] + number] = part;
       values_[first_[i] + number] = (traces.files[part.file].operations.*kRead)(part.operation);
@@ -79,6 +82,24 @@ class ReadParts {
   }
 
  private:
+  // Each rank is waited for otherwise: nothing of it is in a cache, and three of its places must be
+  // read one after the other. Those of a few operations mostly lie side by side.
+  static void fetch_ahead(const model::Traces& traces, const Matches& matches,
+                          const MatchedOperation& operation, std::size_t number) {
+    const auto fetch = [&](std::size_t ranks, const auto& begin) {
+      if (number + ranks < operation.part_count) {
+        const Part part = matches.parts[operation.first_part + number + ranks];
+        begin(traces.files[part.file].operations, part.operation);
+      }
+    };
+    fetch(6, [](const model::Operations& rank, std::size_t /*index*/) {
+      __builtin_prefetch(&rank);
+      __builtin_prefetch(reinterpret_cast<const std::byte*>(&rank) + 64);
+    });
+    fetch(4, [](const model::Operations& rank, std::size_t index) { rank.fetch_place(index); });
+    fetch(2, [](const model::Operations& rank, std::size_t index) { rank.fetch_row(index); });
+  }
+
   std::vector<Value> values_;
   std::vector<Part> parts_;
   std::vector<std::size_t> first_;  // of each operation, and where the last one ends

@@ -71,6 +71,13 @@ class Operations {
   std::int64_t call_ns(std::size_t index) const { return call_time_ns(index).value_or(0); }
   std::uint64_t id(std::size_t index) const;
   std::optional<std::uint64_t> group(std::size_t index) const;
+  /// Begin to bring an operation into this core's cache: what tells where it is, and, some time
+  /// later, the operation.
+  void fetch_place(std::size_t index) const {
+    rows_.fetch_place(index);
+    __builtin_prefetch(shapes_.data());
+  }
+  void fetch_row(std::size_t index) const { rows_.fetch_row(index); }
 
   std::size_t size() const { return rows_.size(); }
   bool empty() const { return size() == 0; }
