@@ -213,6 +213,10 @@ class Judge {
       verdicts_.unknown.push_back(condition.text + ": of no operation is it known who waited");
       return;
     }
+    const bool is_untold = all.has_untold(condition.limit / 100);
+    const std::string untold = condition.text + ": of " + std::to_string(all.by_call) + " of " +
+                               report::counted(all.operations, "operation") +
+                               " it is not known who waited";
     if (condition.what == FailOn::kWait) {
       const double percent = 100 * all.share(all.waited_ns);
       const double most_percent = 100 * all.share(all.waited_most_ns);
@@ -221,6 +225,8 @@ class Judge {
       } else if (most_percent > condition.limit) {
         verdicts_.unknown.push_back(condition.text + ": " + report::fixed(percent, 1) + " to " +
                                     report::fixed(most_percent, 1) + " % of all ranks' time");
+      } else if (is_untold) {
+        verdicts_.unknown.push_back(untold);
       }
       return;
     }
@@ -242,6 +248,8 @@ class Judge {
     if (is_open && !open.empty()) {
       verdicts_.unknown.push_back(condition.text + ": " + report::cost_of(all, *open.front()) +
                                   ": " + report::names_of(report::tied_with_first(all, open)));
+    } else if (is_open && is_untold) {
+      verdicts_.unknown.push_back(untold);
     }
   }
 

@@ -8,6 +8,28 @@
 namespace ringside::metrics {
 
 using facts::RankTimes;
+namespace {
+
+// One rank may be the origin by several ways. Their number would grow with each operation in
+// between.
+void join_origins(std::vector<Origin>& origins) {
+  std::sort(origins.begin(), origins.end(),
+            [](const Origin& a, const Origin& b) { return a.rank < b.rank; });
+  std::size_t count = 0;
+  for (const Origin& origin : origins) {
+    if (origin.waited_ns <= 0) {
+      continue;
+    }
+    if (count > 0 && origins[count - 1].rank == origin.rank) {
+      origins[count - 1].waited_ns = add_saturating(origins[count - 1].waited_ns, origin.waited_ns);
+    } else {
+      origins[count++] = origin;
+    }
+  }
+  origins.resize(count);
+}
+
+}  // namespace
 
 Cascade::Cascade(const facts::Facts& facts, const GlobalRanks& who)
     : facts_(facts), who_(who), visits_(who.all().size()) {
@@ -88,6 +110,7 @@ Division Cascade::divide(std::size_t operation, const std::vector<RankTimes>& ro
     for_each_cause(operation, late, rank_of(operation, rows[charge.waiter]), take);
   }
   origins.push_back({rank_of(operation, late), division.kept_ns});
+  join_origins(origins);
   return division;
 }
 
@@ -123,21 +146,21 @@ const std::vector<Cascade::Possible>& Cascade::divide_possibly(std::size_t opera
   constexpr std::size_t kMostSteps = std::size_t{1} << 18U;
   possible_.clear();
   if (!is_needed_) {
-    for (const PossibleCharge& one : charges.possibly) {
+    for (const PossibleCharge& one : charges.all_possible()) {
       possible_.push_back({kAnyone, {rank_of(operation, rows[one.charged]), one.most_ns}});
     }
     return possible_;
   }
   std::size_t steps = 0;
-  for (const PossibleCharge& one : charges.possibly) {
+  for (const PossibleCharge& one : charges.all_possible()) {
     for (const Visit& visit : visits_[rank_of(operation, rows[one.charged])]) {
       steps += visit.possible->size() * rows.size();
     }
   }
   if (!charges.has_pairs || steps > kMostSteps) {
     std::int64_t most_ns = 0;
-    for (const RankTimes& row : rows) {
-      most_ns = add_saturating(most_ns, row.wall_ns());
+    for (const facts::Interval& wait : charges.waits) {
+      most_ns = add_saturating(most_ns, wait.most_ns);
     }
     possible_.push_back({kAnyone, {kAnyone, most_ns}});
     return possible_;
@@ -189,8 +212,9 @@ void Cascade::remember(std::size_t operation, const std::vector<RankTimes>& rows
     }
     visits.push_front({matched.communicator, pair, rows[i].end_ns,
                        rows[i].has_execution ? own.end_ns : std::nullopt, own.tid, own.stream,
-                       charges.waited_ns[i], std::max(rows[i].wait.most_ns, charges.waited_ns[i]),
-                       origins[i], possible});
+                       charges.waits[i].least_ns,
+                       std::max(charges.waits[i].most_ns, charges.waits[i].least_ns), origins[i],
+                       possible});
   }
 }
 

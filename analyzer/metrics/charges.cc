@@ -2,6 +2,8 @@
 #include "analyzer/metrics/charges.h"
 
 #include <algorithm>
+#include <iterator>
+#include <tuple>
 
 #include "analyzer/model/saturating.h"
 
@@ -18,11 +20,11 @@ std::int64_t positive(std::int64_t value) {
 
 const OperationCharges& ChargeFinder::find(std::size_t operation, facts::Basis basis,
                                            const std::vector<RankTimes>& rows,
-                                           const facts::Arrivals* arrivals) {
+                                           const facts::Arrivals& arrivals) {
   clear();
-  found_.waited_ns.clear();
+  found_.waits.clear();
   for (const RankTimes& row : rows) {
-    found_.waited_ns.push_back(row.wait.least_ns);
+    found_.waits.push_back(row.wait);
   }
   found_.likeness = Likeness::kNone;
   found_.root = RankTimes::kNobody;
@@ -30,16 +32,16 @@ const OperationCharges& ChargeFinder::find(std::size_t operation, facts::Basis b
     return found_;
   }
   const facts::FlowOfOperation flow = facts_.flow_of(operation, rows);
+  if (basis == facts::Basis::kSome) {
+    leave_open(rows);
+    return found_;
+  }
   const match::Pattern pattern = facts_.matches().operations[operation].pattern;
   switch (flow.flow) {
     case facts::Flow::kAll:
       found_.likeness = Likeness::kAlike;
-      if (arrivals == nullptr) {
-        find_waits(rows);
-        arrivals = &arrivals_;
-      }
-      add_sure(rows, arrivals->possible);
-      add_possible(rows, arrivals->needed);
+      add_sure(rows, arrivals.possible);
+      add_possible(rows, arrivals.needed);
       break;
     case facts::Flow::kFromRoot:
       found_.likeness = Likeness::kRooted;
@@ -47,6 +49,7 @@ const OperationCharges& ChargeFinder::find(std::size_t operation, facts::Basis b
       if (flow.root != RankTimes::kNobody) {
         find_from_root(rows, flow.root);
       }
+      hold_up(rows);
       break;
     case facts::Flow::kToRoot:
     case facts::Flow::kLinks:
@@ -57,12 +60,14 @@ const OperationCharges& ChargeFinder::find(std::size_t operation, facts::Basis b
         found_.root = flow.root;
       }
       find_by_facts(rows, flow);
+      if (flow.flow == facts::Flow::kToRoot) {
+        hold_up(rows);
+      } else {
+        hold_up_by_links(rows, flow.links);
+      }
       break;
     case facts::Flow::kUnknown:
       break;
-  }
-  if (basis == facts::Basis::kSome) {
-    leave_open(rows);
   }
   return found_;
 }
@@ -71,43 +76,82 @@ void ChargeFinder::clear() {
   found_.surely.clear();
   found_.of_host.clear();
   found_.possibly.clear();
+  found_.behind.clear();
   found_.pairs.clear();
   found_.has_pairs = true;
 }
 
-// Some ranks ran it, and of others only the calls are known: any of them may have come last, as
-// long after its call as the others were there.
+// Some ranks ran it, and of others only the calls are known: any of them may have come last. Those
+// that ran it ended after the last had come, so no other one waited beyond the first of these ends.
 void ChargeFinder::leave_open(const std::vector<RankTimes>& rows) {
-  clear();
   found_.has_pairs = false;
-  found_.waited_ns.assign(rows.size(), 0);
-  std::int64_t wall_ns = 0;
+  const RankTimes* first = nullptr;
   for (const RankTimes& row : rows) {
-    wall_ns = add_saturating(wall_ns, row.has_execution ? row.wall_ns() : 0);
+    first = row.has_execution && (first == nullptr || row.end_ns < first->end_ns) ? &row : first;
+  }
+  std::int64_t all_ns = 0;
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    const RankTimes& row = rows[i];
+    std::int64_t most_ns = row.wall_ns();
+    if (!row.has_execution) {
+      const std::int64_t late_ns = add_saturating(first->error.early_ns, row.error.late_ns);
+      most_ns =
+          positive(add_saturating(subtract_saturating(first->end_ns, row.arrival_ns),
+                                  add_saturating(facts::clock_error_ns(row, *first), late_ns)));
+    }
+    found_.waits[i] = {0, most_ns};
+    all_ns = add_saturating(all_ns, most_ns);
   }
   for (std::uint32_t i = 0; i < rows.size(); ++i) {
-    PossibleCharge possible;
-    possible.charged = i;
-    possible.most_ns = possible.most_in_host_ns =
-        subtract_saturating(wall_ns, rows[i].has_execution ? rows[i].wall_ns() : 0);
-    found_.possibly.push_back(possible);
+    const std::int64_t most_ns = subtract_saturating(all_ns, found_.waits[i].most_ns);
+    found_.possibly.push_back({i, most_ns, most_ns, 0});
   }
 }
 
-// Every rank needs every other, so each waits for the last.
-void ChargeFinder::find_waits(const std::vector<RankTimes>& rows) {
-  arrivals_.clear();
+// A rank may be held up until any other one has come. That one may have passed data on, or not yet
+// have taken what lay in buffers.
+void ChargeFinder::hold_up(const std::vector<RankTimes>& rows) {
+  host_waits_.set(rows, facts_.alignment().hosts().size());
   for (std::uint32_t i = 0; i < rows.size(); ++i) {
-    arrivals_.need(rows, i);
+    const HostWaits::Most most = host_waits_.until(rows[i]);
+    found_.behind.push_back({i, most.all_ns, most.in_host_ns, 0});
   }
-  for (std::uint32_t i = 0; i < rows.size(); ++i) {
-    const facts::Latest::Moment until = arrivals_.needed.seen_from(rows, i);
-    found_.waited_ns[i] =
-        until.time_ns == facts::Latest::kNever
-            ? 0
-            : std::clamp<std::int64_t>(subtract_saturating(until.time_ns, rows[i].latest_ns()), 0,
-                                       rows[i].wall_ns());
+  found_.pairs.clear();
+  found_.has_pairs = needs_pairs_ && rows.size() * rows.size() <= kMostPairs;
+  for (std::uint32_t i = 0; i < rows.size() && found_.has_pairs; ++i) {
+    for (std::uint32_t k = 0; k < rows.size(); ++k) {
+      add_pair(rows, i, k, rows[i].wait.most_ns);
+    }
   }
+}
+
+// A rank that sends may be held up until the one has come that receives.
+void ChargeFinder::hold_up_by_links(const std::vector<RankTimes>& rows,
+                                    const std::vector<facts::Link>& links) {
+  for (const facts::Link& link : links) {
+    add_pair(rows, link.source, link.destination, rows[link.source].wait.most_ns);
+  }
+  // Two ranks may send to each other: one waits for the other once.
+  const auto order = [](const Charge& a, const Charge& b) {
+    return std::tie(a.waiter, a.charged, b.waited_ns) < std::tie(b.waiter, b.charged, a.waited_ns);
+  };
+  std::sort(found_.pairs.begin(), found_.pairs.end(), order);
+  found_.pairs.erase(std::unique(found_.pairs.begin(), found_.pairs.end(),
+                                 [](const Charge& a, const Charge& b) {
+                                   return a.waiter == b.waiter && a.charged == b.charged;
+                                 }),
+                     found_.pairs.end());
+  std::vector<PossibleCharge> of_row(rows.size());
+  for (const Charge& pair : found_.pairs) {
+    PossibleCharge& one = of_row[pair.charged];
+    one.charged = pair.charged;
+    one.most_ns = add_saturating(one.most_ns, pair.waited_ns);
+    if (rows[pair.waiter].host == rows[pair.charged].host) {
+      one.most_in_host_ns = add_saturating(one.most_in_host_ns, pair.waited_ns);
+    }
+  }
+  std::copy_if(of_row.begin(), of_row.end(), std::back_inserter(found_.behind),
+               [](const PossibleCharge& one) { return one.most_ns > 0; });
 }
 
 // Others are charged to a rank only if no other one may have come later still: then its coming
@@ -134,7 +178,7 @@ void ChargeFinder::add_sure(const std::vector<RankTimes>& rows, const facts::Lat
 void ChargeFinder::add_possible(const std::vector<RankTimes>& rows, const facts::Latest& needed) {
   host_waits_.set(rows, facts_.alignment().hosts().size());
   for (std::uint32_t i = 0; i < rows.size(); ++i) {
-    if (found_.waited_ns[i] > 0 || needed.seen_from(rows, i).time_ns > rows[i].latest_ns()) {
+    if (found_.waits[i].least_ns > 0 || needed.seen_from(rows, i).time_ns > rows[i].latest_ns()) {
       continue;
     }
     const HostWaits::Most most = host_waits_.until(rows[i]);
@@ -240,8 +284,6 @@ void ChargeFinder::find_by_facts(const std::vector<RankTimes>& rows,
       found_.possibly.push_back({i, most_ns_[i], 0, 0});
     }
   }
-  std::stable_sort(found_.pairs.begin(), found_.pairs.end(),
-                   [](const Charge& a, const Charge& b) { return a.waiter < b.waiter; });
 }
 
 }  // namespace ringside::metrics

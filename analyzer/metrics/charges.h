@@ -41,14 +41,23 @@ struct PossibleCharge {
 struct OperationCharges {
   Likeness likeness = Likeness::kNone;
   std::uint32_t root = facts::RankTimes::kNobody;
-  std::vector<std::int64_t> waited_ns;  // by row: what it surely waited, for whomever
-  std::vector<Charge> surely;           // for the one that surely came last
+  /// By row: what it surely waited, for whomever, and what it may have waited.
+  std::vector<facts::Interval> waits;
+  std::vector<Charge> surely;  // for the one that surely came last
   /// The waits of other hosts' ranks for a host that surely came last, if it is not sure which of
   /// its ranks did.
   std::vector<Charge> of_host;
   std::vector<PossibleCharge> possibly;  // at most one for each rank
-  std::vector<Charge> pairs;             // the same for each waiter, by waiter
-  bool has_pairs = false;                // else they are too many, or nobody needs them
+  /// The same, if a rank may also hold others up that do not need it: because it passes data on, or
+  /// its buffers are full. Else empty.
+  std::vector<PossibleCharge> behind;
+  std::vector<Charge> pairs;  // all that is possible for each waiter, by waiter
+  bool has_pairs = false;     // else they are too many, or nobody needs them
+
+  /// All that others may have waited for each rank.
+  const std::vector<PossibleCharge>& all_possible() const {
+    return behind.empty() ? possibly : behind;
+  }
 };
 
 /// Finds them. It keeps its memory from one operation to the next.
@@ -61,16 +70,17 @@ class ChargeFinder {
   ChargeFinder(const facts::Facts& facts, bool needs_pairs)
       : facts_(facts), needs_pairs_(needs_pairs) {}
 
-  /// `rows` are the ranks of that operation, and `basis` is what their times rest on. `arrivals`
-  /// are those of SeenOperation, if the rows are still what they were there. The result is valid
-  /// until the next call.
+  /// `rows` are the ranks of that operation, of which some were seen to run it, and `arrivals` are
+  /// those of SeenOperation. The result is valid until the next call.
   const OperationCharges& find(std::size_t operation, facts::Basis basis,
                                const std::vector<facts::RankTimes>& rows,
-                               const facts::Arrivals* arrivals = nullptr);
+                               const facts::Arrivals& arrivals);
 
  private:
   void leave_open(const std::vector<facts::RankTimes>& rows);
-  void find_waits(const std::vector<facts::RankTimes>& rows);
+  void hold_up(const std::vector<facts::RankTimes>& rows);
+  void hold_up_by_links(const std::vector<facts::RankTimes>& rows,
+                        const std::vector<facts::Link>& links);
   void add_sure(const std::vector<facts::RankTimes>& rows, const facts::Latest& possible);
   void add_possible(const std::vector<facts::RankTimes>& rows, const facts::Latest& needed);
   std::int64_t add_pair(const std::vector<facts::RankTimes>& rows, std::uint32_t waiter,
@@ -83,7 +93,6 @@ class ChargeFinder {
   const bool needs_pairs_;
   OperationCharges found_;
   HostWaits host_waits_;               // of this operation
-  facts::Arrivals arrivals_;           // likewise
   std::vector<std::int64_t> most_ns_;  // by row
 };
 

@@ -32,9 +32,9 @@ LateCosts::LateCosts(const facts::Facts& facts, RowsBy by)
       grouping_(facts.traces(), matches_, by),
       who_(facts.traces(), matches_),
       cascade_(facts, who_),
-      finder_(facts, cascade_.is_needed()),
       blocks_(matches_, facts.alignment(), who_),
-      arrivals_(facts),
+      free_times_(matches_.communicators),
+      fresh_waits_(who_.all().size()),
       whole_(matches_.communicators.size()) {
   for (const GlobalRank& one : who_.all()) {
     const model::Process& process = facts.traces().files[one.file].process;
@@ -112,10 +112,13 @@ void LateCosts::take(const facts::SeenOperation& seen, ChargeFinder& finder, Rea
   made.rows.swap(seen.rows);
   made.is_unseen = std::any_of(made.rows.begin(), made.rows.end(),
                                [](const RankTimes& row) { return row.open_ns > 0; });
-  made.has_charges = !made.known.is_impossible && made.known.has_all_ranks &&
-                     made.known.basis == facts::Basis::kExecution;
+  // Calls do not tell who waited. A GPU runs behind them by any time.
+  const bool is_seen = made.known.basis == facts::Basis::kExecution ||
+                       (made.known.basis == facts::Basis::kSome &&
+                        facts_.flow_of(seen.index, made.rows).flow == facts::Flow::kAll);
+  made.has_charges = !made.known.is_impossible && made.known.has_all_ranks && is_seen;
   if (made.has_charges) {
-    made.charges = finder.find(seen.index, made.known.basis, made.rows, &seen.arrivals);
+    made.charges = finder.find(seen.index, made.known.basis, made.rows, seen.arrivals);
   }
 }
 
@@ -135,26 +138,21 @@ void LateCosts::add(std::uint32_t operation, Read& read) {
     ++counts.partial;  // an absent rank may have been the last
     return;
   }
-  counts.unseen += read.is_unseen ? 1 : 0;
-  const bool is_by_call = known.basis != facts::Basis::kExecution;
-  if (is_by_call) {
-    ++counts.by_call;
-    if (facts_.flow_of(operation, rows_).flow != facts::Flow::kAll) {
-      return;
-    }
-    arrivals_.take_calls(matched.communicator, rows_);
-  }
+  const bool is_seen = known.basis == facts::Basis::kExecution;
+  counts.by_call += read.has_charges ? 0 : 1;
+  counts.unseen += read.has_charges && (read.is_unseen || !is_seen) ? 1 : 0;
   for (const RankTimes& row : rows_) {
-    const auto own_ns = arrivals_.own_time_ns(matched.communicator, row);
+    const auto free_ns = free_times_.of(matched.communicator, row);
     if (row.times_from == model::TimesFrom::kProxy) {
       blocks_.leave_out_own_times();
-    } else if (own_ns && !is_by_call) {
-      blocks_.add_own_time(row.member, static_cast<double>(*own_ns));
+    } else if (free_ns && is_seen) {
+      blocks_.add_own_time(row.member, static_cast<double>(*free_ns));
     }
   }
-  arrivals_.note_ends(matched.communicator, rows_, is_by_call);
-  charge(operation, parties,
-         read.has_charges ? read.charges : finder_.find(operation, known.basis, rows_));
+  free_times_.note_ends(matched.communicator, rows_, is_seen);
+  if (read.has_charges) {
+    charge(operation, parties, read.charges);
+  }
 }
 
 // Counts the operation for each rank that takes part, whether anybody waits or not. It counts for a
@@ -205,16 +203,10 @@ void LateCosts::charge(std::uint32_t operation, const Parties& parties,
   }
   of_rows_.assign(rows_.size(), {});
   origins_.resize(std::max(origins_.size(), rows_.size()));
-  WaitedAt& here = waited_[{grouping_.group_of(matched),
-                            std::string(match::function_name(facts_.traces(), matched))}];
-  ++here.operations;
-  for (std::uint32_t i = 0; i < rows_.size(); ++i) {
+  for (std::size_t i = 0; i < rows_.size(); ++i) {
     origins_[i].clear();
-    raise(counts.waited_ns, charges.waited_ns[i]);
-    raise(here.waited_ns, charges.waited_ns[i]);
-    raise(counts.waited_most_ns, rows_[i].wait.most_ns);
-    raise(ranks[rank_of(matched, i)].facts.waited_ns, charges.waited_ns[i]);
   }
+  take_waits(matched, charges);
   for (const Charge& one : charges.surely) {
     take(matched, one, cascade_.divide(operation, rows_, one, origins_[one.waiter]));
   }
@@ -233,38 +225,92 @@ void LateCosts::charge(std::uint32_t operation, const Parties& parties,
   note_last(matched);
 }
 
+// What a rank has waited in another operation meanwhile does not count again.
+void LateCosts::take_waits(const match::MatchedOperation& matched,
+                           const OperationCharges& charges) {
+  WaitedAt& here = waited_[{grouping_.group_of(matched),
+                            std::string(match::function_name(facts_.traces(), matched))}];
+  ++here.operations;
+  fresh_.clear();
+  is_all_fresh_ = true;
+  for (std::uint32_t i = 0; i < rows_.size(); ++i) {
+    const std::uint32_t rank = rank_of(matched, i);
+    const facts::Interval& wait = charges.waits[i];
+    const facts::Interval& fresh = fresh_.emplace_back(fresh_waits_.take(rank, rows_[i], wait));
+    is_all_fresh_ =
+        is_all_fresh_ && fresh.least_ns == wait.least_ns && fresh.most_ns == wait.most_ns;
+    raise(counts.waited_ns, fresh.least_ns);
+    raise(here.waited_ns, fresh.least_ns);
+    raise(counts.waited_most_ns, fresh.most_ns);
+    raise(ranks[rank].facts.waited_ns, fresh.least_ns);
+  }
+  if (is_all_fresh_) {
+    return;
+  }
+  fresh_most_ns_ = 0;
+  fresh_most_of_host_ns_.assign(hosts.size(), 0);
+  for (std::size_t i = 0; i < rows_.size(); ++i) {
+    raise(fresh_most_ns_, fresh_[i].most_ns);
+    raise(fresh_most_of_host_ns_[rows_[i].host], fresh_[i].most_ns);
+  }
+}
+
+// Returns the part of `ns`, a time within that charge, that counts.
+std::int64_t LateCosts::fresh_part_of(const Charge& one, std::int64_t ns) const {
+  const std::int64_t fresh_ns = fresh_[one.waiter].least_ns;
+  return fresh_ns >= one.waited_ns
+             ? ns
+             : static_cast<std::int64_t>(static_cast<double>(ns) * static_cast<double>(fresh_ns) /
+                                         static_cast<double>(one.waited_ns));
+}
+
+PossibleCharge LateCosts::fresh_part_of(const PossibleCharge& one) const {
+  PossibleCharge fresh = one;
+  if (!is_all_fresh_) {
+    const std::int64_t own_ns = fresh_[one.charged].most_ns;
+    fresh.most_ns = std::min(one.most_ns, subtract_saturating(fresh_most_ns_, own_ns));
+    fresh.most_in_host_ns =
+        std::min(one.most_in_host_ns,
+                 subtract_saturating(fresh_most_of_host_ns_[rows_[one.charged].host], own_ns));
+  }
+  return fresh;
+}
+
 void LateCosts::take(const match::MatchedOperation& matched, const Charge& one,
                      const Division& division) {
   const bool is_in_host = rows_[one.waiter].host == rows_[one.charged].host;
+  const std::int64_t waited_ns = fresh_part_of(one, one.waited_ns);
   Lateness& charged = ranks[rank_of(matched, one.charged)].facts;
-  raise(charged.caused_wait_ns, one.waited_ns);
-  raise(charged.passed_on_ns, division.passed_ns);
-  raise(hosts[rows_[one.charged].host].facts.caused_wait_ns, is_in_host ? 0 : one.waited_ns);
+  raise(charged.caused_wait_ns, waited_ns);
+  raise(charged.passed_on_ns, fresh_part_of(one, division.passed_ns));
+  raise(hosts[rows_[one.charged].host].facts.caused_wait_ns, is_in_host ? 0 : waited_ns);
   for (const Origin& origin : origins_[one.waiter]) {
     Suspect& rank = ranks[origin.rank];
-    raise(rank.facts.cost_ns, origin.waited_ns);
+    const std::int64_t of_origin_ns = fresh_part_of(one, origin.waited_ns);
+    raise(rank.facts.cost_ns, of_origin_ns);
     if (rank.host != rows_[one.waiter].host) {
-      raise(rank.cost_elsewhere_ns, origin.waited_ns);
-      raise(hosts[rank.host].facts.cost_ns, origin.waited_ns);
+      raise(rank.cost_elsewhere_ns, of_origin_ns);
+      raise(hosts[rank.host].facts.cost_ns, of_origin_ns);
     }
   }
   OfRow& row = of_rows_[one.charged];
-  row.margin_ns = row.direct_ns == 0 ? one.waited_ns : std::min(row.margin_ns, one.waited_ns);
-  raise(row.direct_ns, one.waited_ns);
-  raise(row.in_host_ns, is_in_host ? one.waited_ns : 0);
-  const auto kept = static_cast<double>(division.kept_ns);
+  row.margin_ns = row.margin_ns == 0 ? one.waited_ns : std::min(row.margin_ns, one.waited_ns);
+  raise(row.direct_ns, waited_ns);
+  raise(row.in_host_ns, is_in_host ? waited_ns : 0);
+  const auto kept = static_cast<double>(fresh_part_of(one, division.kept_ns));
   row.block.least += kept;
   (is_in_host ? row.block.least_in_host : row.block.least_elsewhere) += kept;
 }
 
 void LateCosts::take_of_host(const Charge& one, std::int64_t kept_ns) {
+  const std::int64_t fresh_kept_ns = fresh_part_of(one, kept_ns);
   Lateness& host = hosts[rows_[one.charged].host].facts;
-  raise(host.caused_wait_ns, one.waited_ns);
-  raise(host.cost_ns, kept_ns);
+  raise(host.caused_wait_ns, fresh_part_of(one, one.waited_ns));
+  raise(host.cost_ns, fresh_kept_ns);
   OfRow& row = of_rows_[one.charged];
-  row.margin_ns = row.of_host_ns == 0 ? one.waited_ns : std::min(row.margin_ns, one.waited_ns);
-  raise(row.of_host_ns, one.waited_ns);
-  row.block.least_elsewhere += static_cast<double>(kept_ns);
+  row.margin_ns = row.margin_ns == 0 ? one.waited_ns : std::min(row.margin_ns, one.waited_ns);
+  raise(row.of_host_ns, fresh_part_of(one, one.waited_ns));
+  row.block.least_elsewhere += static_cast<double>(fresh_kept_ns);
 }
 
 // Only one rank of a host came last, so of all its ranks the one counts that may have cost most.
@@ -288,17 +334,21 @@ void LateCosts::take_possible(std::uint32_t operation, const OperationCharges& c
   for (std::size_t i = 0; i < possible.size(); ++i) {
     const auto& [waiter, origin] = possible[i];
     if (origin.rank == Cascade::kAnyone) {
-      raise(open_ns_, origin.waited_ns);
+      raise(open_ns_,
+            is_all_fresh_ ? origin.waited_ns : std::min(origin.waited_ns, fresh_most_ns_));
       continue;
     }
     const std::uint32_t host = ranks[origin.rank].host;
-    raise(ranks[origin.rank].facts.cost_most_ns, origin.waited_ns);
     if (waiter == Cascade::kAnyone) {
-      take_elsewhere(host, origin.waited_ns - charges.possibly[i].most_in_host_ns);
+      const PossibleCharge fresh = fresh_part_of(charges.all_possible()[i]);
+      raise(ranks[origin.rank].facts.cost_most_ns, fresh.most_ns);
+      take_elsewhere(host, fresh.most_ns - fresh.most_in_host_ns);
       continue;
     }
+    const std::int64_t waited_ns = std::min(origin.waited_ns, fresh_[waiter].most_ns);
+    raise(ranks[origin.rank].facts.cost_most_ns, waited_ns);
     if (host != rows_[waiter].host) {
-      take_elsewhere(host, origin.waited_ns);
+      take_elsewhere(host, waited_ns);
     }
     if (i + 1 == possible.size() || possible[i + 1].waiter != waiter) {
       close_waiter();
@@ -311,7 +361,8 @@ void LateCosts::add_to_blocks(const OperationCharges& charges) {
   if (charges.likeness == Likeness::kDraining && charges.root != RankTimes::kNobody) {
     blocks_.add_drain(rows_[charges.root].member);
   }
-  for (const PossibleCharge& possible : charges.possibly) {
+  for (const PossibleCharge& one : charges.possibly) {
+    const PossibleCharge possible = fresh_part_of(one);
     const OfRow& row = of_rows_[possible.charged];
     const auto direct = static_cast<double>(row.direct_ns);
     const auto in_host = static_cast<double>(row.in_host_ns);

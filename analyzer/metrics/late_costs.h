@@ -11,10 +11,11 @@
 #include <utility>
 #include <vector>
 
-#include "analyzer/metrics/call_arrivals.h"
 #include "analyzer/metrics/cascade.h"
 #include "analyzer/metrics/charge_blocks.h"
 #include "analyzer/metrics/charges.h"
+#include "analyzer/metrics/free_times.h"
+#include "analyzer/metrics/fresh_waits.h"
 #include "analyzer/metrics/global_ranks.h"
 #include "analyzer/metrics/grouping.h"
 #include "analyzer/metrics/run_times.h"
@@ -50,7 +51,8 @@ class LateCosts {
   /// must have the same numbers there.
   template <typename Archive>
   void transfer(Archive& archive) {
-    archive(ranks, hosts, counts, cascade_, blocks_, arrivals_, times_, open_ns_, waited_);
+    archive(ranks, hosts, counts, cascade_, blocks_, free_times_, fresh_waits_, times_, open_ns_,
+            waited_);
   }
 
   std::vector<Suspect> ranks;  // as in GlobalRanks
@@ -78,7 +80,7 @@ class LateCosts {
   struct Read {
     facts::OperationFacts known;
     std::vector<facts::RankTimes> rows;
-    bool has_charges = false;  // else the calls are compared first
+    bool has_charges = false;  // else nothing is known of who waited
     bool is_unseen = false;    // Stragglers::unseen counts it
     OperationCharges charges;
   };
@@ -90,8 +92,11 @@ class LateCosts {
   const Parties& count_parts(const match::MatchedOperation& operation);
   const Parties& parties_of(const match::MatchedOperation& operation);
   void charge(std::uint32_t operation, const Parties& parties, const OperationCharges& charges);
+  void take_waits(const match::MatchedOperation& matched, const OperationCharges& charges);
   void take(const match::MatchedOperation& matched, const Charge& one, const Division& division);
   void take_of_host(const Charge& one, std::int64_t kept_ns);
+  std::int64_t fresh_part_of(const Charge& one, std::int64_t ns) const;
+  PossibleCharge fresh_part_of(const PossibleCharge& one) const;
   void take_possible(std::uint32_t operation, const OperationCharges& charges);
   void add_to_blocks(const OperationCharges& charges);
   void note_last(const match::MatchedOperation& matched);
@@ -105,15 +110,19 @@ class LateCosts {
   std::map<std::pair<std::uint32_t, std::string>, WaitedAt> waited_;  // by group and function
   const GlobalRanks who_;
   Cascade cascade_;
-  ChargeFinder finder_;
   ChargeBlocks blocks_;
-  CallArrivals arrivals_;
+  FreeTimes free_times_;
+  FreshWaits fresh_waits_;
   RunTimes times_;
   std::vector<Parties> whole_;  // by communicator: of operations of all its members
   std::int64_t open_ns_ = 0;    // anyone may have caused that, besides
   // These are of one operation, and are kept for their memory.
   std::vector<facts::RankTimes> rows_;
   std::vector<OfRow> of_rows_;
+  std::vector<facts::Interval> fresh_;  // of their waits: what counts
+  bool is_all_fresh_ = false;           // all of them count wholly
+  std::vector<std::int64_t> fresh_most_of_host_ns_;
+  std::int64_t fresh_most_ns_ = 0;            // of all
   std::vector<std::vector<Origin>> origins_;  // by waiter
   Parties parties_;
   std::vector<std::int64_t> most_elsewhere_ns_;  // by host

@@ -33,11 +33,33 @@ void add_overlap(std::vector<Edge>& edges, RankOverlap& rank, Overlap& result, P
   });
 }
 
-void add_waiting(const facts::RankTimes& row, RankOverlap& rank) {
-  rank.waiting_ns = add_saturating(rank.waiting_ns, row.best_wait_ns);
-  rank.waiting_least_ns = add_saturating(rank.waiting_least_ns, row.wait.least_ns);
-  rank.waiting_most_ns = add_saturating(rank.waiting_most_ns, row.wait.most_ns);
-}
+// When one rank waited. A rank waits once in operations that run at the same time.
+class Waiting {
+ public:
+  void add(const facts::RankTimes& row) {
+    add(best_, row.arrival_ns, row.best_wait_ns);
+    add(least_, row.latest_ns(), row.wait.least_ns);
+    add(most_, row.earliest_ns(), row.wait.most_ns);
+  }
+  void finish(RankOverlap& rank) {
+    rank.waiting_least_ns = union_ns(least_);
+    rank.waiting_most_ns = std::max(union_ns(most_), rank.waiting_least_ns);
+    rank.waiting_ns = std::clamp(union_ns(best_), rank.waiting_least_ns, rank.waiting_most_ns);
+  }
+
+ private:
+  using Intervals = std::vector<std::pair<std::int64_t, std::int64_t>>;
+
+  static void add(Intervals& intervals, std::int64_t from_ns, std::int64_t waited_ns) {
+    if (waited_ns > 0) {
+      intervals.emplace_back(from_ns, add_saturating(from_ns, waited_ns));
+    }
+  }
+
+  Intervals best_;
+  Intervals least_;
+  Intervals most_;
+};
 
 }  // namespace
 
@@ -47,6 +69,7 @@ Overlap find_overlap(const facts::Facts& facts) {
   const GlobalRanks who(traces, matches);
   Overlap result;
   std::vector<std::vector<Edge>> edges(who.all().size());
+  std::vector<Waiting> waiting(who.all().size());
   for (const GlobalRank& rank : who.all()) {
     RankOverlap& made = result.ranks.emplace_back();
     made.label = rank.label;
@@ -73,17 +96,18 @@ Overlap find_overlap(const facts::Facts& facts) {
     }
     const bool is_impossible = facts.ranks_of(i, rows).is_impossible;
     for (const facts::RankTimes& row : rows) {
-      RankOverlap& rank = result.ranks[who.of(operation.communicator, row.member)];
+      const std::uint32_t number = who.of(operation.communicator, row.member);
       if (is_impossible) {
-        ++rank.waiting_unknown;
+        ++result.ranks[number].waiting_unknown;
       } else if (row.has_execution) {
-        add_waiting(row, rank);
+        waiting[number].add(row);
       }
     }
   }
   Pairs pairs;
   for (std::size_t i = 0; i < edges.size(); ++i) {
     add_overlap(edges[i], result.ranks[i], result, pairs);
+    waiting[i].finish(result.ranks[i]);
   }
   for (const auto& [pair, together_ns] : pairs) {
     result.pairs.push_back({pair.first, pair.second, together_ns});

@@ -71,8 +71,8 @@ struct Stragglers {
   std::uint64_t undecided = 0;   // in which it is not
   std::uint64_t impossible = 0;  // left out: their times contradict each other
   std::uint64_t partial = 0;     // left out: not all ranks have a trace of it
-  std::uint64_t by_call = 0;     // judged by the calls: of some ranks no more is known
-  std::uint64_t unseen = 0;      // some rank came at a time between its call and its start
+  std::uint64_t by_call = 0;     // left out: calls alone do not tell who waited
+  std::uint64_t unseen = 0;      // some rank came at any time after its call
   std::int64_t waited_ns = 0;    // surely, by all
   std::int64_t waited_most_ns = 0;
   /// By the text of the group (Grouping::text_of), which is empty if not known, and by function. It
@@ -91,6 +91,10 @@ struct Stragglers {
   /// times its ranks.
   std::int64_t all_time_ns = 0;
 
+  /// Whether there are more operations than that share of which nothing is known of who waited.
+  bool has_untold(double limit = kOpenShare) const {
+    return static_cast<double>(by_call) > limit * static_cast<double>(operations);
+  }
   double share(std::int64_t time_ns) const {
     return all_time_ns > 0 ? static_cast<double>(time_ns) / static_cast<double>(all_time_ns) : 0;
   }

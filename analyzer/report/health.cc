@@ -252,6 +252,11 @@ class HealthJudge {
     } else if (stragglers_.decided + stragglers_.undecided == 0 && stragglers_.operations > 0) {
       health_.status = "unknown";
       health_.headline = "No trouble found; who came late cannot be told" + unjudged_links();
+    } else if (stragglers_.has_untold()) {
+      health_.status = "unknown";
+      health_.headline =
+          "No trouble found; who came late to " + std::to_string(stragglers_.by_call) + " of " +
+          counted(stragglers_.operations, "operation") + " cannot be told" + unjudged_links();
     } else {
       health_.status = "ok";
       health_.headline = "No trouble found in " + what_was_judged() + unjudged_links();

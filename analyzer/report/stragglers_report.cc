@@ -241,7 +241,7 @@ void add_findings(const Stragglers& stragglers, Document& document) {
     const bool is_any_late =
         !document.findings.empty() && document.findings.front().severity == Severity::kWarning;
     if (!is_any_late && stragglers.share_of(*open.front()) <= metrics::kOpenShare &&
-        stragglers.hosts.size() > 1) {
+        stragglers.hosts.size() > 1 && stragglers.unseen == 0) {
       document.findings.push_back({Severity::kNote, "clock-or-late",
                                    "a rank that is always late looks like a host whose clock is "
                                    "ahead; if the hosts' clocks "
@@ -319,8 +319,8 @@ std::string open_sentence(const Stragglers& all, const std::vector<const Latenes
                    "lasts"
              : names_of(tied) + (is_one ? " may cost " : " may each cost ") + cost_of(all, one) +
                    " of all ranks' time: " +
-                   (all.hosts.size() > 1 ? "the clocks leave it open"
-                                         : "what was recorded leaves it open");
+                   (all.hosts.size() > 1 && all.unseen == 0 ? "the clocks leave it open"
+                                                            : "what was recorded leaves it open");
 }
 
 Document stragglers_document(const Stragglers& stragglers, const match::Matches& matches) {
@@ -371,15 +371,17 @@ Document stragglers_document(const Stragglers& stragglers, const match::Matches&
                            " with times that contradict each other");
   if (stragglers.by_call > 0) {
     document.notes.push_back(
-        "for " + counted(stragglers.by_call, "operation") +
-        ", only the call is known on some ranks: they are judged by it, though "
-        "the rank that called last need not have begun last");
+        "of " + counted(stragglers.by_call, "operation") +
+        ", some ranks have only a call: calls do not tell who waited; record the event `kernel`, "
+        "too, to know it");
   }
   if (stragglers.unseen > 0) {
-    document.notes.push_back(
-        "in " + counted(stragglers.unseen, "operation") +
-        ", some rank was first seen when its GPU took data that another rank had sent: it may have "
-        "come at any time since its call; record the event `kernel`, too, to know it");
+    document.notes.push_back("in " + counted(stragglers.unseen, "operation") +
+                             ", some rank has only a call, or was first seen when its GPU took "
+                             "data that another rank had "
+                             "sent: it may have come at any time since its call; record the event "
+                             "`kernel`, too, to know "
+                             "it");
   }
   return document;
 }

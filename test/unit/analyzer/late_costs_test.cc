@@ -1,0 +1,247 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Tests that each moment of a rank's waiting counts once, and that what cannot be seen stays
+// possible. Times are made by hand, so the truth is in each test.
+#include "analyzer/metrics/late_costs.h"
+
+#include <cstdint>
+#include <string>
+#include <utility>
+
+#include "analyzer/metrics/overlap.h"
+#include "test/unit/analyzer/trace_builder.h"
+#include "test/unit/catch.h"
+
+namespace ringside::metrics {
+namespace {
+
+constexpr std::int64_t kMs = 1'000'000;
+constexpr std::int64_t kTimes = 100;
+constexpr std::int64_t kPeriod_ns = 2 * kMs;
+constexpr std::int64_t kLate_ns = kMs / 5;
+
+// One operation of a rank, whose call is at its start, so that stamps of the GPU have no error.
+model::Operation& add(TraceBuilder& builder, const std::string& func, std::int64_t seq,
+                      std::int64_t start_ns, std::int64_t end_ns) {
+  model::Operation& one = builder.add(func, static_cast<std::uint64_t>(seq));
+  one.enqueue_start_ns = one.enqueue_end_ns = one.start_ns = start_ns;
+  one.end_ns = end_ns;
+  return one;
+}
+
+struct Found {
+  explicit Found(const model::Traces& traces)
+      : matches(match::match_operations(traces)),
+        alignment(align::Alignment::estimate(traces)),
+        facts(traces, matches, alignment),
+        late(find_stragglers(facts)) {}
+
+  const Lateness& rank(std::uint32_t number) const {
+    for (const Lateness& one : late.ranks) {
+      if (one.label == "rank " + std::to_string(number)) {
+        return one;
+      }
+    }
+    FAIL("no rank " << number);
+    return late.ranks.front();
+  }
+
+  match::Matches matches;
+  align::Alignment alignment;
+  facts::Facts facts;
+  Stragglers late;
+};
+
+// The share of all ranks' time of that many waits of kLate_ns.
+double share_of(std::int64_t waits, std::uint32_t ranks, std::int64_t last_ns) {
+  return static_cast<double>(waits) * static_cast<double>(kLate_ns) /
+         (static_cast<double>(ranks) * static_cast<double>(last_ns));
+}
+
+TEST_CASE("ranks wait once in the operations of a group, and in those of several streams") {
+  constexpr std::uint32_t kRanks = 4;
+  constexpr std::int64_t kTogether = 8;
+  const bool are_grouped = GENERATE(true, false);
+  INFO(are_grouped);
+  TraceBuilder builder;
+  for (std::uint32_t rank = 0; rank < kRanks; ++rank) {
+    model::TraceFile& file = builder.add_file(rank, "0x1", kRanks);
+    file.process.launcher_rank = rank;
+    if (!are_grouped) {
+      model::Context other = file.contexts.begin()->second;
+      for (std::uint32_t context = 2; context <= kTogether; ++context) {
+        other.comm = std::to_string(context);
+        file.contexts[context] = other;
+      }
+    }
+    for (std::int64_t i = 0; i < kTimes; ++i) {
+      const std::int64_t at_ns = i * kPeriod_ns;
+      for (std::int64_t k = 0; k < kTogether; ++k) {
+        model::Operation& one = add(builder, "AllReduce", are_grouped ? i * kTogether + k : i,
+                                    at_ns + (rank == 2 ? kLate_ns : 0), at_ns + kMs);
+        if (are_grouped) {
+          one.group = static_cast<std::uint64_t>(i);
+        } else {
+          one.context = static_cast<std::uint32_t>(k + 1);
+        }
+      }
+    }
+  }
+  const Found found(builder.traces());
+  const std::int64_t last_ns = (kTimes - 1) * kPeriod_ns + kMs;
+  const double truth = share_of(3 * kTimes, kRanks, last_ns);
+  const Lateness& late = found.rank(2);
+  CHECK(found.late.share(found.late.waited_ns) == Approx(truth).epsilon(0.02));
+  CHECK(found.late.share(found.late.waited_ns) <= truth);
+  CHECK(found.late.share(found.late.waited_most_ns) >= truth);
+  CHECK(found.late.share(found.late.waited_most_ns) == Approx(truth).epsilon(0.05));
+  CHECK(found.late.share_of(late) <= truth);
+  CHECK(found.late.share_of(late) == Approx(truth).epsilon(0.02));
+  CHECK(found.late.most_share_of(late) >= truth);
+  CHECK(found.late.most_share_of(late) == Approx(truth).epsilon(0.05));
+  const Overlap overlap = find_overlap(found.facts);
+  for (const RankOverlap& one : overlap.ranks) {
+    INFO(one.label);
+    const std::int64_t waited_ns = one.label == "rank 2" ? 0 : kTimes * kLate_ns;
+    CHECK(one.waiting_least_ns <= waited_ns);
+    CHECK(one.waiting_most_ns >= waited_ns);
+    CHECK(one.waiting_most_ns <= one.busy_ns);
+  }
+}
+
+// Ranks 2 and 3 get their data through rank 1, which comes late.
+TEST_CASE("a rank that passes data on may cost what the ranks behind it waited") {
+  constexpr std::uint32_t kRanks = 4;
+  TraceBuilder builder;
+  for (std::uint32_t rank = 0; rank < kRanks; ++rank) {
+    builder.add_file(rank, "0x1", kRanks);
+    for (std::int64_t i = 0; i < kTimes; ++i) {
+      const std::int64_t at_ns = i * kPeriod_ns;
+      model::Operation& one = add(builder, "Broadcast", i, at_ns + (rank == 1 ? kLate_ns : 0),
+                                  at_ns + (rank == 0 ? kMs / 10 : kLate_ns + kMs / 10));
+      one.root = 0;
+    }
+  }
+  const Found found(builder.traces());
+  const double truth =
+      share_of(2 * kTimes, kRanks, (kTimes - 1) * kPeriod_ns + kLate_ns + kMs / 10);
+  const Lateness& late = found.rank(1);
+  CHECK(late.cost_ns == 0);
+  CHECK(found.late.most_share_of(late) >= truth);
+  CHECK(found.late.most_share_of(late) < 2 * truth);
+  CHECK(found.rank(3).cost_most_ns < late.cost_most_ns / 10);
+}
+
+// The data of a send does not fit into buffers, so it ends when the receiver has come.
+TEST_CASE("a receiver may cost what its sender waited") {
+  TraceBuilder builder;
+  for (std::uint32_t rank = 0; rank < 2; ++rank) {
+    builder.add_file(rank);
+    for (std::int64_t i = 0; i < kTimes; ++i) {
+      const std::int64_t at_ns = i * kPeriod_ns;
+      model::Operation& one = builder.add_transfer(rank == 0 ? "Send" : "Recv", 1 - rank);
+      one.enqueue_start_ns = one.enqueue_end_ns = one.start_ns = at_ns + (rank == 1 ? kLate_ns : 0);
+      one.end_ns = at_ns + kLate_ns + kMs / 10;
+    }
+  }
+  const Found found(builder.traces());
+  const double truth = share_of(kTimes, 2, (kTimes - 1) * kPeriod_ns + kLate_ns + kMs / 10);
+  CHECK(found.rank(1).cost_ns == 0);
+  CHECK(found.late.most_share_of(found.rank(1)) >= truth);
+  CHECK(found.late.most_share_of(found.rank(1)) < 1.1 * truth);
+  CHECK(found.rank(0).cost_most_ns < kTimes * kLate_ns / 10);
+}
+
+TEST_CASE("calls do not tell who waited") {
+  TraceBuilder builder;
+  for (std::uint32_t rank = 0; rank < 2; ++rank) {
+    builder.add_file(rank);
+    for (std::int64_t i = 0; i < kTimes; ++i) {
+      model::Operation& one = builder.add("AllReduce", static_cast<std::uint64_t>(i));
+      one.times_from = model::TimesFrom::kEnqueue;
+      one.state = model::State::kEnqueued;
+      one.enqueue_start_ns = i * kPeriod_ns + (rank == 1 ? kLate_ns : 0);
+      one.enqueue_end_ns = *one.enqueue_start_ns + 1000;
+      one.start_ns = {};
+      one.end_ns = {};
+    }
+  }
+  const Found found(builder.traces());
+  CHECK(static_cast<std::int64_t>(found.late.by_call) == kTimes);
+  CHECK(found.late.has_untold());
+  CHECK(found.late.decided + found.late.undecided == 0);
+  CHECK(found.rank(1).judged == 0);
+  CHECK(found.late.waited_ns == 0);
+}
+
+// Rank 1 has only its call, long before the others', and it begins last.
+TEST_CASE("a rank of which only the call is known may cost what the others were there") {
+  constexpr std::uint32_t kRanks = 3;
+  TraceBuilder builder;
+  for (std::uint32_t rank = 0; rank < kRanks; ++rank) {
+    builder.add_file(rank, "0x1", kRanks);
+    for (std::int64_t i = 0; i < kTimes; ++i) {
+      const std::int64_t at_ns = i * kPeriod_ns;
+      model::Operation& one = add(builder, "AllReduce", i, at_ns, at_ns + kLate_ns + kMs / 10);
+      if (rank == 1) {
+        one.times_from = model::TimesFrom::kEnqueue;
+        one.state = model::State::kEnqueued;
+        one.enqueue_start_ns = at_ns - kMs;
+        one.enqueue_end_ns = at_ns - kMs + 1000;
+        one.start_ns = {};
+        one.end_ns = {};
+      }
+    }
+  }
+  const Found found(builder.traces());
+  CHECK(found.late.by_call == 0);
+  CHECK(found.late.waited_ns == 0);
+  CHECK(found.rank(1).cost_ns == 0);
+  CHECK(found.rank(1).cost_most_ns >= 2 * kTimes * kLate_ns);
+  // Another one may have come last, and rank 1 have waited since its call.
+  CHECK(found.rank(0).cost_most_ns >= kTimes * kMs);
+}
+
+// Each rank sends to the next one, then those with even numbers and those with odd ones are a
+// communicator each. So what a rank is late for reaches it by ever more ways.
+TEST_CASE("the origins of waits are as many as ranks, by however many ways they come") {
+  constexpr std::uint32_t kRanks = 8;
+  TraceBuilder builder;
+  for (std::uint32_t rank = 0; rank < kRanks; ++rank) {
+    model::TraceFile& file = builder.add_file(rank, "0x1", kRanks);
+    file.process.launcher_rank = rank;
+    model::Context half = file.contexts.begin()->second;
+    half.comm = rank % 2 == 0 ? "0x2" : "0x3";
+    half.nranks = kRanks / 2;
+    half.rank = rank / 2;
+    file.contexts[2] = half;
+    const auto transfer = [&](const char* func, std::uint32_t peer, std::int64_t start_ns,
+                              std::int64_t end_ns) {
+      model::Operation& one = builder.add_transfer(func, peer);
+      one.enqueue_start_ns = one.enqueue_end_ns = one.start_ns = start_ns;
+      one.end_ns = end_ns;
+    };
+    for (std::int64_t i = 0; i < kTimes; ++i) {
+      const std::int64_t at_ns = i * kPeriod_ns;
+      // Each comes a little later than the one before it.
+      const std::int64_t own_ns = at_ns + rank * kLate_ns / 8;
+      if (rank > 0) {
+        transfer("Recv", rank - 1, at_ns + (rank - 1) * kLate_ns / 8 - 1000, own_ns + 5000);
+      }
+      if (rank + 1 < kRanks) {
+        transfer("Send", rank + 1, own_ns + 5000, own_ns + 9000);
+      }
+      add(builder, "ReduceScatter", i, own_ns + 9000, at_ns + kMs).context = 2;
+    }
+  }
+  const Found found(builder.traces());
+  std::int64_t cost_ns = 0;
+  for (const Lateness& one : found.late.ranks) {
+    cost_ns += one.cost_ns;
+  }
+  CHECK(found.late.waited_ns > 0);
+  CHECK(cost_ns <= found.late.waited_ns);
+}
+
+}  // namespace
+}  // namespace ringside::metrics
