@@ -4,9 +4,14 @@
 // possible. Times are made by hand, so the truth is in each test.
 #include "analyzer/metrics/late_costs.h"
 
+#include <algorithm>
+#include <array>
 #include <cstdint>
+#include <random>
 #include <string>
+#include <string_view>
 #include <utility>
+#include <vector>
 
 #include "analyzer/metrics/overlap.h"
 #include "test/unit/analyzer/trace_builder.h"
@@ -69,6 +74,7 @@ TEST_CASE("ranks wait once in the operations of a group, and in those of several
     file.process.launcher_rank = rank;
     if (!are_grouped) {
       model::Context other = file.contexts.begin()->second;
+      other.operations = kTimes;
       for (std::uint32_t context = 2; context <= kTogether; ++context) {
         other.comm = std::to_string(context);
         file.contexts[context] = other;
@@ -91,6 +97,7 @@ TEST_CASE("ranks wait once in the operations of a group, and in those of several
   const std::int64_t last_ns = (kTimes - 1) * kPeriod_ns + kMs;
   const double truth = share_of(3 * kTimes, kRanks, last_ns);
   const Lateness& late = found.rank(2);
+  CHECK(found.late.operations == static_cast<std::uint64_t>(kTimes * kTogether));
   CHECK(found.late.share(found.late.waited_ns) == Approx(truth).epsilon(0.02));
   CHECK(found.late.share(found.late.waited_ns) <= truth);
   CHECK(found.late.share(found.late.waited_most_ns) >= truth);
@@ -206,6 +213,37 @@ TEST_CASE("a rank of which only the call is known may cost what the others were 
 // communicator each. So what a rank is late for reaches it by ever more ways.
 TEST_CASE("the origins of waits are as many as ranks, by however many ways they come") {
   constexpr std::uint32_t kRanks = 8;
+  constexpr std::int64_t kTransfer_ns = 20'000;
+  struct Step {
+    const char* func;
+    std::uint32_t peer;
+    std::int64_t start_ns;
+    std::int64_t end_ns;
+  };
+  std::vector<std::vector<Step>> steps(kRanks);
+  std::vector<std::int64_t> ready_ns(kRanks);
+  std::mt19937_64 random(20261126);
+  for (std::int64_t i = 0; i < kTimes; ++i) {
+    for (std::int64_t& own_ns : ready_ns) {
+      own_ns += std::uniform_int_distribution<std::int64_t>(9 * kMs / 10, 11 * kMs / 10)(random);
+    }
+    for (std::uint32_t rank = 0; rank + 1 < kRanks; ++rank) {
+      const std::int64_t got_ns = std::max(ready_ns[rank], ready_ns[rank + 1]) + kTransfer_ns;
+      steps[rank].push_back({"Send", rank + 1, ready_ns[rank], ready_ns[rank] + kTransfer_ns});
+      steps[rank + 1].push_back({"Recv", rank, ready_ns[rank + 1], got_ns});
+      ready_ns[rank] += kTransfer_ns;
+      ready_ns[rank + 1] = got_ns;
+    }
+    std::array<std::int64_t, 2> last_ns{};
+    for (std::uint32_t rank = 0; rank < kRanks; ++rank) {
+      last_ns[rank % 2] = std::max(last_ns[rank % 2], ready_ns[rank]);
+    }
+    for (std::uint32_t rank = 0; rank < kRanks; ++rank) {
+      const std::int64_t end_ns = last_ns[rank % 2] + kMs / 10;
+      steps[rank].push_back({"ReduceScatter", 0, ready_ns[rank], end_ns});
+      ready_ns[rank] = end_ns;
+    }
+  }
   TraceBuilder builder;
   for (std::uint32_t rank = 0; rank < kRanks; ++rank) {
     model::TraceFile& file = builder.add_file(rank, "0x1", kRanks);
@@ -214,24 +252,16 @@ TEST_CASE("the origins of waits are as many as ranks, by however many ways they 
     half.comm = rank % 2 == 0 ? "0x2" : "0x3";
     half.nranks = kRanks / 2;
     half.rank = rank / 2;
+    half.operations = kTimes;
     file.contexts[2] = half;
-    const auto transfer = [&](const char* func, std::uint32_t peer, std::int64_t start_ns,
-                              std::int64_t end_ns) {
-      model::Operation& one = builder.add_transfer(func, peer);
-      one.enqueue_start_ns = one.enqueue_end_ns = one.start_ns = start_ns;
-      one.end_ns = end_ns;
-    };
-    for (std::int64_t i = 0; i < kTimes; ++i) {
-      const std::int64_t at_ns = i * kPeriod_ns;
-      // Each comes a little later than the one before it.
-      const std::int64_t own_ns = at_ns + rank * kLate_ns / 8;
-      if (rank > 0) {
-        transfer("Recv", rank - 1, at_ns + (rank - 1) * kLate_ns / 8 - 1000, own_ns + 5000);
-      }
-      if (rank + 1 < kRanks) {
-        transfer("Send", rank + 1, own_ns + 5000, own_ns + 9000);
-      }
-      add(builder, "ReduceScatter", i, own_ns + 9000, at_ns + kMs).context = 2;
+    std::uint64_t seq = 0;
+    for (const Step& step : steps[rank]) {
+      const bool is_transfer = std::string_view(step.func) != "ReduceScatter";
+      model::Operation& one =
+          is_transfer ? builder.add_transfer(step.func, step.peer) : builder.add(step.func, seq++);
+      one.context = is_transfer ? 1 : 2;
+      one.enqueue_start_ns = one.enqueue_end_ns = one.start_ns = step.start_ns;
+      one.end_ns = step.end_ns;
     }
   }
   const Found found(builder.traces());
@@ -239,6 +269,7 @@ TEST_CASE("the origins of waits are as many as ranks, by however many ways they 
   for (const Lateness& one : found.late.ranks) {
     cost_ns += one.cost_ns;
   }
+  CHECK(found.late.operations == static_cast<std::uint64_t>(kTimes) * (kRanks - 1 + 2));
   CHECK(found.late.waited_ns > 0);
   CHECK(cost_ns <= found.late.waited_ns);
 }
