@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "analyzer/facts/groups.h"
 #include "analyzer/model/parallel.h"
 #include "analyzer/model/saturating.h"
 
@@ -14,7 +15,14 @@ RankWaits::RankWaits(const facts::Facts& facts, const GlobalRanks& who)
     : matches_(facts.matches()),
       who_(who),
       places_(matches_.operations.size()),
-      of_thread_(core_count()) {}
+      is_in_other_(matches_.operations.size()),
+      of_thread_(core_count()) {
+  for (const auto& group : facts::find_groups(facts.traces(), matches_)) {
+    for (std::size_t i = 1; i < group.size(); ++i) {
+      is_in_other_[group[i]] = true;
+    }
+  }
+}
 
 void RankWaits::add(std::size_t thread, const facts::SeenOperation& seen) {
   const facts::OperationFacts& known = seen.facts;
@@ -26,7 +34,7 @@ void RankWaits::add(std::size_t thread, const facts::SeenOperation& seen) {
   const std::uint32_t communicator = matches_.operations[seen.index].communicator;
   own.place_of_row.assign(seen.rows.size(), kUnknown);
   for (const RankTimes& row : seen.rows) {
-    if (row.waits_for == RankTimes::kNobody) {
+    if (row.waits_for == RankTimes::kNobody || is_in_other_[seen.index]) {
       continue;
     }
     std::uint32_t& place = own.place_of_row[row.waits_for];

@@ -24,7 +24,8 @@ struct ChargedWait {
   std::int64_t margin_ns = 0;  // the one waited so long that waited the least
 };
 
-/// Each rank's waiting is charged to the rank for which it surely waited.
+/// Each rank's waiting is charged to the rank for which it surely waited. Collectives of a group
+/// run as one kernel, so only the first of them has waits.
 class RankWaits {
  public:
   /// `who` must outlive it.
@@ -53,7 +54,8 @@ class RankWaits {
 
   const match::Matches& matches_;
   const GlobalRanks& who_;
-  std::vector<Place> places_;  // by operation
+  std::vector<Place> places_;      // by operation
+  std::vector<bool> is_in_other_;  // likewise: it is in the kernel of an earlier one
   std::vector<OfThread> of_thread_;
 };
 

@@ -7,13 +7,16 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <numeric>
 #include <random>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
 #include "analyzer/metrics/overlap.h"
+#include "analyzer/metrics/rank_waits.h"
 #include "test/unit/analyzer/trace_builder.h"
 #include "test/unit/catch.h"
 
@@ -106,6 +109,24 @@ TEST_CASE("ranks wait once in the operations of a group, and in those of several
   CHECK(found.late.share_of(late) == Approx(truth).epsilon(0.02));
   CHECK(found.late.most_share_of(late) >= truth);
   CHECK(found.late.most_share_of(late) == Approx(truth).epsilon(0.05));
+  const GlobalRanks who(found.facts.traces(), found.matches);
+  RankWaits waits(found.facts, who);
+  std::vector<std::uint32_t> all(found.matches.operations.size());
+  std::iota(all.begin(), all.end(), 0);
+  found.facts.ranks_of_each(
+      std::span<const std::uint32_t>(all),
+      [&](std::size_t /*place*/, const facts::SeenOperation& seen) { waits.add(0, seen); });
+  std::int64_t summed_ns = 0;
+  for (const std::uint32_t operation : all) {
+    const auto of_operation = waits.of(operation);
+    REQUIRE(of_operation);
+    for (const ChargedWait& wait : *of_operation) {
+      CHECK(wait.rank == 2);
+      summed_ns += wait.waited_ns;
+    }
+  }
+  // These are the waits in each operation, and those of several streams are several.
+  CHECK(summed_ns == 3 * kTimes * kLate_ns * (are_grouped ? 1 : kTogether));
   const Overlap overlap = find_overlap(found.facts);
   for (const RankOverlap& one : overlap.ranks) {
     INFO(one.label);
