@@ -59,6 +59,9 @@ SyncPoints find_points_elsewhere(const model::Traces& traces, const match::Match
     }
   }
   rows_elsewhere()->place(traces, placed);
+  StepsElsewhere steps{
+      stride_of_steps(traces), {}, files_with_steps(traces, matches, clocks, made.zero_ns)};
+  steps.before.resize(placed.size());
   TightestPoints tightest;
   std::uint32_t series = 0;
   std::uint64_t operations = 0;  // that were seen, with or without a point
@@ -78,6 +81,7 @@ SyncPoints find_points_elsewhere(const model::Traces& traces, const match::Match
       }
       const OperationRange range{first, next, operations};
       series = add_points(traces, matches, range, clocks, errors, series + 1, tightest, made);
+      add_stepped(traces, matches, range, steps.stride, steps.files);
       operations += next - first;
       continue;
     }
@@ -85,6 +89,7 @@ SyncPoints find_points_elsewhere(const model::Traces& traces, const match::Match
     std::vector<std::pair<std::uint32_t, HostBounds>> of_operation;
     for (std::uint32_t f = 0; f < placed[c].functions.size(); ++f) {
       ++series;
+      steps.before[c].push_back(operations);
       const std::uint64_t all = calls.functions[c][f].second;
       const auto rule = rule_of(placed[c].functions[f]);
       if (!rule || hosts.size() < 2) {
@@ -107,6 +112,10 @@ SyncPoints find_points_elsewhere(const model::Traces& traces, const match::Match
     }
   }
   tightest.thin_if_many(made);
+  if (!steps.files.empty()) {
+    add_chunks(rows_elsewhere()->chunks(std::move(steps)), made);
+    tightest.thin_if_many(made);
+  }
   return made;
 }
 

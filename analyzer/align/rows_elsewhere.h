@@ -11,6 +11,7 @@
 
 #include "analyzer/align/host_bounds.h"
 #include "analyzer/align/host_clocks.h"
+#include "analyzer/align/step_points.h"
 #include "analyzer/align/sync_points.h"
 #include "analyzer/match/alike_calls.h"
 #include "analyzer/model/trace.h"
@@ -39,6 +40,14 @@ struct RangeElsewhere {
   std::uint64_t count = 0;
 };
 
+/// The steps that bound clocks: those of `files`, and of the operations that are elsewhere.
+struct StepsElsewhere {
+  std::uint64_t stride = 1;
+  /// By communicator and function: how many operations come before its first one, wherever.
+  std::vector<std::vector<std::uint64_t>> before;
+  WantedSteps files;
+};
+
 class RowsElsewhere {
  public:
   RowsElsewhere() = default;
@@ -52,6 +61,8 @@ class RowsElsewhere {
   /// The bounds of each operation, and of each of the communicator's hosts. A host without any has
   /// those that bound nothing.
   virtual std::vector<HostBounds> bounds(const RangeElsewhere& range) = 0;
+  /// The chunks of these steps, in any order.
+  virtual std::vector<Chunk> chunks(StepsElsewhere steps) = 0;
 };
 
 /// Nothing, unless they were set.

@@ -153,18 +153,17 @@ void leave_out_unfit(const AnalysisOptions& options, Analysis& analysis) {
   });
 }
 
-// The network's figures are of rows that nobody sums up elsewhere, and the order in which
-// operations that stand for several are added up may change the last digit of how many these are.
-// All rows together tell who is stuck. Whether lateness is passed on depends on sends and receives,
-// unless there are several communicators.
+// The order in which operations that stand for several are added up may change the last digit of
+// how many these are. All rows together tell who is stuck. Whether lateness is passed on depends on
+// sends and receives, unless there are several communicators.
 bool can_be_summed_up(const model::Traces& traces, const match::AlikeCalls& alike) {
   const auto& communicators = alike.matches.communicators;
   const auto several =
       std::count_if(communicators.begin(), communicators.end(),
                     [](const match::Communicator& one) { return one.members.size() > 1; });
   return std::none_of(traces.files.begin(), traces.files.end(), [&](const model::TraceFile& file) {
-    return file.elsewhere.has_proxies || file.process.sampling.period_ns > 0 ||
-           file.operations.may_have_in_flight() || (several < 2 && !file.operations.empty());
+    return file.process.sampling.period_ns > 0 || file.operations.may_have_in_flight() ||
+           (several < 2 && !file.operations.empty());
   });
 }
 
@@ -289,6 +288,9 @@ void add_stacks_option(CLI::App& command, AnalysisOptions& options) {
 
 report::Summary Analysis::summary(bool has_findings, metrics::RowsBy by) const {
   if (alike) {
+    if (has_findings) {
+      network_ = metrics::figures_elsewhere()->network(facts());
+    }
     metrics::FiguresFound found = metrics::figures_elsewhere()->find(
         facts(), by, has_findings ? std::optional(metrics::RowsBy::kCaller) : std::nullopt);
     if (has_findings) {

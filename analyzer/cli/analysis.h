@@ -18,6 +18,7 @@
 #include "analyzer/match/matcher.h"
 #include "analyzer/match/selection.h"
 #include "analyzer/metrics/figures_elsewhere.h"
+#include "analyzer/metrics/network.h"
 #include "analyzer/metrics/step_path.h"
 #include "analyzer/metrics/stragglers.h"
 #include "analyzer/model/problem.h"
@@ -113,13 +114,18 @@ struct Analysis {
     }
     return *stragglers_;
   }
-  /// Sums all up. `has_findings`: stragglers() will be asked for, which takes less time if both are
-  /// found of the same reading of the operations.
+  /// Says how fast the network was.
+  metrics::Network network() const {
+    return network_ ? *network_ : metrics::find_network(traces, alignment);
+  }
+  /// Sums all up. `has_findings`: stragglers() and network() will be asked for, which takes less
+  /// time if all are found of the same reading of the operations.
   report::Summary summary(bool has_findings, metrics::RowsBy by = metrics::RowsBy::kKind) const;
 
  private:
   mutable std::optional<facts::Facts> facts_;
   mutable std::optional<metrics::Stragglers> stragglers_;
+  mutable std::optional<metrics::Network> network_;  // where its rows are elsewhere
 };
 
 /// Loads, joins traces with the dumps beside them, and tells what could not be read. False, after a

@@ -61,7 +61,7 @@ BeforeFacts look_before_facts(const AnalysisOptions& options, Analysis& analysis
 report::Health find_health(const BeforeFacts& before, const Analysis& analysis,
                            const report::Summary& summary) {
   const model::Traces& traces = analysis.traces;
-  metrics::Network network = metrics::find_network(traces, analysis.alignment);
+  metrics::Network network = analysis.network();
   network.not_chosen = before.not_chosen;
   static const metrics::Stragglers nobody;
   const bool is_all_read = report::count_unread(traces, analysis.problems) == 0;

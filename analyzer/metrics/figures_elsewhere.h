@@ -10,6 +10,7 @@
 
 #include "analyzer/facts/facts.h"
 #include "analyzer/metrics/grouping.h"
+#include "analyzer/metrics/network.h"
 #include "analyzer/metrics/rows.h"
 #include "analyzer/metrics/stragglers.h"
 
@@ -32,6 +33,8 @@ class FiguresElsewhere {
   /// here, the same each time.
   virtual FiguresFound find(const facts::Facts& here, std::optional<RowsBy> rows_by,
                             std::optional<RowsBy> late_by) = 0;
+  /// Finds what find_network() finds, likewise. Called once at most, and before find().
+  virtual Network network(const facts::Facts& here) = 0;
 };
 
 /// Nothing, unless they were set.

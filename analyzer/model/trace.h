@@ -159,11 +159,11 @@ struct Elsewhere {
   std::optional<std::pair<std::int64_t, std::int64_t>> extent_ns;
   /// By context; nothing if the file is not a whole trace.
   std::optional<std::vector<ContextCalls>> calls;
-  bool has_proxies = false;  // there are operations of the network besides
+  std::uint64_t steps = 0;  // of the network, that are not here
 
   template <typename Archive>
   void transfer(Archive& archive) {
-    archive(operations, extent_ns, calls, has_proxies);
+    archive(operations, extent_ns, calls, steps);
   }
 };
 
@@ -203,6 +203,7 @@ struct TraceFile {
 
   /// With those that are elsewhere.
   std::uint64_t operation_count() const { return operations.size() + elsewhere.operations; }
+  std::uint64_t step_count() const { return steps.size() + elsewhere.steps; }
   /// The least and the greatest of all their times; nothing if they have none.
   std::optional<std::pair<std::int64_t, std::int64_t>> extent_ns() const {
     return elsewhere.extent_ns ? elsewhere.extent_ns : operations.extent_ns();

@@ -179,6 +179,9 @@ void Divider::tell_matched(const facts::Facts& here) {
 }
 
 void Divider::begin(const facts::Facts& here) {
+  if (std::exchange(has_begun_, true)) {
+    return;
+  }
   const std::vector<int> keepers = leader_.keepers_of(here.traces());
   for (std::size_t file = 0; file < keepers.size(); ++file) {
     std::vector<RowPlace>& rows = rows_matched_.emplace_back();
@@ -219,8 +222,8 @@ void Divider::begin(const facts::Facts& here) {
     take(more);
   });
   errors_ = std::move(all.errors);
-  divide(here, divide_evenly(operations.rows, order, none,
-                             static_cast<std::size_t>(messages_.processes())));
+  begins_ =
+      divide_evenly(operations.rows, order, none, static_cast<std::size_t>(messages_.processes()));
 }
 
 void Divider::divide(const facts::Facts& here, std::vector<std::uint32_t> begins) {
@@ -322,8 +325,9 @@ void Divider::refine(metrics::SummedRows& rows) {
 metrics::FiguresFound Divider::find(const facts::Facts& here,
                                     std::optional<metrics::RowsBy> rows_by,
                                     std::optional<metrics::RowsBy> late_by) {
-  if (!std::exchange(has_begun_, true)) {
-    begin(here);
+  begin(here);
+  if (!begins_.empty()) {
+    divide(here, std::exchange(begins_, {}));
   }
   metrics::SummedRows rows;
   std::string late;
@@ -350,6 +354,19 @@ metrics::FiguresFound Divider::find(const facts::Facts& here,
     found.late = owner_.judge(*late_by, late);
   }
   return found;
+}
+
+metrics::Network Divider::network(const facts::Facts& here) {
+  begin(here);
+  std::vector<int> keepers = leader_.keepers_of(here.traces());
+  tell_others(Request::kNetwork, model::archived(keepers));
+  metrics::FoundLinks all = owner_.links(keepers, messages_);
+  hear_others([&](int /*process*/, std::string_view text) {
+    metrics::FoundLinks more;
+    model::unarchive(text, more);
+    all.take(std::move(more));
+  });
+  return metrics::judge_network(here.traces(), std::move(all), here.matches().communicators);
 }
 
 }  // namespace ringside::mpi

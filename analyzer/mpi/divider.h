@@ -25,6 +25,7 @@ class Divider final : public metrics::FiguresElsewhere {
 
   metrics::FiguresFound find(const facts::Facts& here, std::optional<metrics::RowsBy> rows_by,
                              std::optional<metrics::RowsBy> late_by) override;
+  metrics::Network network(const facts::Facts& here) override;
 
  private:
   // The process that has a row, and the row's place among those of its file that are there.
@@ -35,6 +36,7 @@ class Divider final : public metrics::FiguresElsewhere {
     auto operator<=>(const RowPlace&) const = default;
   };
 
+  /// Has all processes put their rows in order, the first time.
   void begin(const facts::Facts& here);
   /// `begins`: as in Division.
   void divide(const facts::Facts& here, std::vector<std::uint32_t> begins);
@@ -52,6 +54,7 @@ class Divider final : public metrics::FiguresElsewhere {
   Leader& leader_;
   Owner owner_;
   bool has_begun_ = false;
+  std::vector<std::uint32_t> begins_;  // until they are divided
   align::StampErrors errors_;
   std::vector<std::uint32_t> places_;                // of all operations, by number
   std::vector<std::vector<RowPlace>> rows_matched_;  // by file and row of those that are here, too

@@ -8,7 +8,9 @@
 
 #include "analyzer/load/callers.h"
 #include "analyzer/match/alike_calls.h"
+#include "analyzer/model/archive.h"
 #include "analyzer/model/parallel.h"
+#include "analyzer/mpi/messages.h"
 
 namespace ringside::mpi {
 namespace {
@@ -78,7 +80,7 @@ std::vector<load::KeptFile> Keeper::heads(bool has_machines) {
     const model::Operations& operations = traces.files.front().operations;
     file.elsewhere.operations = operations.size();
     file.elsewhere.extent_ns = operations.extent_ns();
-    file.elsewhere.has_proxies = !traces.files.front().proxies.empty();
+    file.elsewhere.steps = traces.files.front().steps.size();
     if (!calls[i]) {
       file.elsewhere.calls.reset();
     }
@@ -172,7 +174,10 @@ void Keeper::give_rows(model::Traces& traces) {
       names.push_back(traces.names.find(one.traces.names.text(id)));
     }
     model::TraceFile& file = one.traces.files.front();
-    files.at(file.path)->operations.append(std::move(file.operations), names);
+    model::TraceFile& given = *files.at(file.path);
+    given.operations.append(std::move(file.operations), names);
+    given.proxies = std::move(file.proxies);
+    given.steps = std::move(file.steps);
     one.traces = {};
   }
   clear();
@@ -234,6 +239,51 @@ std::vector<align::HostBounds> Keeper::bounds(const align::RangeElsewhere& range
     }
   });
   return made;
+}
+
+std::vector<align::Chunk> Keeper::chunks(KeptSteps&& wanted, Messages& messages) const {
+  for (std::size_t c = 0; c < communicators_.size(); ++c) {
+    for (std::size_t m = 0; m < communicators_[c].members.size(); ++m) {
+      const KeptCommunicator::Member& member = communicators_[c].members[m];
+      const auto file = wanted.files.find(static_cast<std::uint32_t>(member.file));
+      for (std::size_t f = 0; file != wanted.files.end() && f < wanted.before[c].size(); ++f) {
+        const Rows& rows = rows_[c][m];
+        const model::Operations& operations = loaded_[rows.loaded].traces.files.front().operations;
+        const std::uint64_t before = wanted.before[c][f];
+        const std::vector<std::uint32_t>& of_function = rows.by_function[f];
+        for (std::uint64_t i = (wanted.stride - before % wanted.stride) % wanted.stride;
+             i < of_function.size(); i += wanted.stride) {
+          file->second.operations.push_back(
+              {operations.id(of_function[i]), static_cast<std::uint32_t>(before + i), member.rank});
+        }
+      }
+    }
+  }
+  std::vector<align::StepEnd> ends;
+  for (const load::LoadedTrace& one : loaded_) {
+    const auto file = wanted.files.find(static_cast<std::uint32_t>(numbers_[one.file]));
+    if (file != wanted.files.end()) {
+      align::add_ends(one.traces.files.front().steps, std::move(file->second), ends);
+    }
+  }
+  const auto processes = static_cast<std::size_t>(messages.processes());
+  std::vector<model::ArchiveWriter> writers(processes);
+  for (align::StepEnd& end : ends) {
+    writers[end.matched / wanted.stride % processes](end);
+  }
+  ends.clear();
+  std::vector<std::string> texts;
+  texts.reserve(processes);
+  for (model::ArchiveWriter& writer : writers) {
+    texts.push_back(writer.take());
+  }
+  for (const std::string& text : messages.exchange(std::move(texts))) {
+    model::ArchiveReader reader(text);
+    while (!reader.is_at_end()) {
+      reader(ends.emplace_back());
+    }
+  }
+  return align::join_ends(std::move(ends));
 }
 
 }  // namespace ringside::mpi

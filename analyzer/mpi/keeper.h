@@ -16,6 +16,8 @@
 
 namespace ringside::mpi {
 
+class Messages;
+
 /// A communicator, as far as its members' rows are in this process.
 struct KeptCommunicator {
   struct Member {
@@ -28,6 +30,19 @@ struct KeptCommunicator {
   std::vector<std::string> functions;
   std::uint32_t hosts = 0;
   std::vector<Member> members;
+};
+
+/// The steps of a process that bound clocks (align::StepsElsewhere). Files have their numbers in
+/// the list.
+struct KeptSteps {
+  std::uint64_t stride = 1;
+  std::vector<std::vector<std::uint64_t>> before;
+  align::WantedSteps files;
+
+  template <typename Archive>
+  void transfer(Archive& archive) {
+    archive(stride, before, files);
+  }
 };
 
 /// The contexts of a file whose rows are wanted.
@@ -64,13 +79,16 @@ class Keeper {
   /// Takes some of the files away, as partials. Returns none if there are none left. `rows` becomes
   /// more by their rows.
   std::vector<load::ReadFile> take_some(std::uint64_t& rows);
-  /// Gives all rows to their files, which know all names.
+  /// Gives all rows to their files, which know all names; those of the network, too.
   void give_rows(model::Traces& traces);
   void clear() { *this = {}; }
 
   void place(std::vector<KeptCommunicator> communicators);
   /// The bounds of each operation, and of each of the hosts that the communicator has here.
   std::vector<align::HostBounds> bounds(const align::RangeElsewhere& range) const;
+  /// All processes do this together: each joins the ends of some operations' steps, and has their
+  /// chunks.
+  std::vector<align::Chunk> chunks(KeptSteps&& wanted, Messages& messages) const;
 
  private:
   // A member's operations by function and number, as indices of its file's.

@@ -315,7 +315,7 @@ std::vector<load::ReadFile> Leader::receive() {
 
 void Leader::place(const model::Traces& traces,
                    const std::vector<align::CommunicatorElsewhere>& communicators) {
-  const std::vector<std::uint64_t> numbers = numbers_of(traces);
+  numbers_of_files_ = numbers_of(traces);
   std::vector<std::vector<KeptCommunicator>> kept(static_cast<std::size_t>(messages_.processes()));
   for (const align::CommunicatorElsewhere& communicator : communicators) {
     auto& hosts_at = hosts_at_.emplace_back();
@@ -324,7 +324,7 @@ void Leader::place(const model::Traces& traces,
       of_process.emplace_back().functions = communicator.functions;
     }
     for (const auto& [file, context, rank, host, since_zero_ns] : communicator.members) {
-      const std::uint64_t number = numbers[file];
+      const std::uint64_t number = numbers_of_files_[file];
       const int process = keepers_[number];
       std::vector<std::uint32_t>& hosts = hosts_at[process];
       auto place = std::find(hosts.begin(), hosts.end(), host);
@@ -371,6 +371,28 @@ std::vector<align::HostBounds> Leader::bounds(const align::RangeElsewhere& range
     take(answer.from, unpack_bounds(unpacker));
   }
   return all;
+}
+
+std::vector<align::Chunk> Leader::chunks(align::StepsElsewhere steps) {
+  std::vector<KeptSteps> kept(static_cast<std::size_t>(messages_.processes()),
+                              {steps.stride, steps.before, {}});
+  for (auto& [file, of_file] : steps.files) {
+    const std::uint64_t number = numbers_of_files_[file];
+    kept[static_cast<std::size_t>(keepers_[number])].files[static_cast<std::uint32_t>(number)] =
+        std::move(of_file);
+  }
+  for (int process = 1; process < messages_.processes(); ++process) {
+    Packer request = start_of(Request::kChunks);
+    request.bytes(model::archived(kept[static_cast<std::size_t>(process)]));
+    messages_.send(process, request.packed());
+  }
+  std::vector<align::Chunk> chunks = keeper_.chunks(std::move(kept.front()), messages_);
+  for (int process = 1; process < messages_.processes(); ++process) {
+    std::vector<align::Chunk> more;
+    model::unarchive(messages_.receive().text, more);
+    chunks.insert(chunks.end(), more.begin(), more.end());
+  }
+  return chunks;
 }
 
 std::vector<Statistics> Leader::end() {

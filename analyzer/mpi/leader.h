@@ -34,6 +34,7 @@ class Leader final : public load::OtherProcesses, public align::RowsElsewhere {
   void place(const model::Traces& traces,
              const std::vector<align::CommunicatorElsewhere>& communicators) override;
   std::vector<align::HostBounds> bounds(const align::RangeElsewhere& range) override;
+  std::vector<align::Chunk> chunks(align::StepsElsewhere steps) override;
 
   /// Returns the heads that were kept last, and this alignment. The rows of this process are the
   /// keeper's.
@@ -78,11 +79,12 @@ class Leader final : public load::OtherProcesses, public align::RowsElsewhere {
   std::map<std::string, Place> places_;  // of files by path, where each host has its own
   std::size_t awaited_ = 0;              // files that others read
   Statistics own_;
-  Keeper keeper_;                        // of this process
-  std::vector<std::string> kept_paths_;  // of all files whose rows are kept
-  std::string kept_;                     // an archive of what is known of them
-  std::vector<int> keepers_;             // the processes that have them
-  std::vector<std::size_t> hosts_in_;    // by communicator: how many
+  Keeper keeper_;                                // of this process
+  std::vector<std::string> kept_paths_;          // of all files whose rows are kept
+  std::string kept_;                             // an archive of what is known of them
+  std::vector<int> keepers_;                     // the processes that have them
+  std::vector<std::uint64_t> numbers_of_files_;  // numbers_of() the traces that were placed
+  std::vector<std::size_t> hosts_in_;            // by communicator: how many
   /// By communicator and process: which of the communicator's hosts have rows there.
   std::vector<std::map<int, std::vector<std::uint32_t>>> hosts_at_;
 };

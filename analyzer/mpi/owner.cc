@@ -117,6 +117,42 @@ std::vector<std::pair<std::uint32_t, std::uint32_t>> Owner::inversions(
   return metrics::find_inversions(*facts_, own);
 }
 
+void Owner::forget_network() {
+  for (model::TraceFile& file : traces_.files) {
+    file.proxies = {};
+    file.steps = {};
+  }
+}
+
+metrics::FoundLinks Owner::links(const std::vector<int>& keepers, Messages& messages) {
+  metrics::LinkFinder finder(traces_, alignment_, calls_.matches.runs,
+                             calls_.matches.communicators);
+  std::vector<metrics::LinkSteps> links;
+  std::vector<model::ArchiveWriter> writers(static_cast<std::size_t>(messages.processes()));
+  for (metrics::LinkSteps& one : finder.collect()) {
+    const int process = keepers[finder.file_of(one.link)];
+    if (process == messages.process()) {
+      links.push_back(std::move(one));
+    } else {
+      writers[static_cast<std::size_t>(process)](one);
+      one = {};
+    }
+  }
+  forget_network();
+  std::vector<std::string> texts;
+  texts.reserve(writers.size());
+  for (model::ArchiveWriter& writer : writers) {
+    texts.push_back(writer.take());
+  }
+  for (const std::string& text : messages.exchange(std::move(texts))) {
+    model::ArchiveReader reader(text);
+    while (!reader.is_at_end()) {
+      reader(links.emplace_back());
+    }
+  }
+  return finder.join(std::move(links));
+}
+
 std::uint64_t Owner::divide(Division&& division, Messages& messages) {
   const auto processes = static_cast<std::size_t>(messages.processes());
   // By file and operation of the file: who owns it. Nobody owns a call that is of no operation.
@@ -133,6 +169,7 @@ std::uint64_t Owner::divide(Division&& division, Messages& messages) {
   facts_.reset();
   matches_ = {};
   numbers_.clear();
+  forget_network();
   // By file and process that had them.
   std::vector<std::map<std::size_t, model::Operations>> received(traces_.files.size());
   std::uint64_t rows_sent = 0;

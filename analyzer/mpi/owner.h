@@ -22,6 +22,7 @@
 #include "analyzer/match/alike_calls.h"
 #include "analyzer/metrics/grouping.h"
 #include "analyzer/metrics/late_costs.h"
+#include "analyzer/metrics/link_finder.h"
 #include "analyzer/metrics/row_sums.h"
 #include "analyzer/model/trace.h"
 #include "analyzer/mpi/keeper.h"
@@ -111,6 +112,9 @@ class Owner {
   /// operation.
   std::vector<std::pair<std::uint32_t, std::uint32_t>> inversions(
       std::vector<std::uint32_t>&& places);
+  /// All processes do this together, before divide(): each joins the links of the ranks whose files
+  /// it keeps. `keepers`: the process of each file.
+  metrics::FoundLinks links(const std::vector<int>& keepers, Messages& messages);
   /// All processes do this together. Returns how many rows went to others.
   std::uint64_t divide(Division&& division, Messages& messages);
   /// Rows are those of operations that all ranks called alike.
@@ -125,6 +129,7 @@ class Owner {
   const std::vector<std::uint64_t>& everywhere() const { return everywhere_; }
 
  private:
+  void forget_network();
   /// Returns the places of `matched_` among the operations of their communicators.
   std::vector<std::uint32_t> match();
 

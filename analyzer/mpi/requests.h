@@ -12,11 +12,13 @@
 //   kSend    nothing -> messages as of kRead, of the files that it keeps; it forgets them
 //   kPlace   KeptCommunicator of each communicator -> nothing
 //   kBounds  RangeElsewhere -> HostBounds of each operation and host
+//   kChunks  KeptSteps -> Chunk of each that the process has joined; all join at the same time
 //   kMatched MatchedRows: before kHeads those of which the process has rows, and before kDivide
 //   those
 //            that it will own -> nothing
 //   kHeads   Heads -> Arrivals
 //   kOrder   the place of each operation -> where their order cannot be cut
+//   kNetwork the process that keeps each file -> FoundLinks; all join at the same time
 //   kDivide  Division -> nothing
 //   kSum     SumRequest -> SumAnswer
 //   kFigures WantedDurations -> FoundDurations
@@ -50,9 +52,11 @@ enum class Request : std::uint64_t {
   kSend,
   kPlace,
   kBounds,
+  kChunks,
   kMatched,
   kHeads,
   kOrder,
+  kNetwork,
   kDivide,
   kSum,
   kFigures,

@@ -149,6 +149,11 @@ void serve_figures(Messages& messages, Request what, std::string_view text, Keep
     model::unarchive(text, places);
     auto inversions = owner.inversions(std::move(places));
     messages.send(0, model::archived(inversions));
+  } else if (what == Request::kNetwork) {
+    std::vector<int> keepers;
+    model::unarchive(text, keepers);
+    metrics::FoundLinks found = owner.links(keepers, messages);
+    messages.send(0, model::archived(found));
   } else if (what == Request::kDivide) {
     Division division;
     model::unarchive(text, division);
@@ -198,9 +203,17 @@ void serve(Messages& messages) {
       case Request::kBounds:
         send_bounds(messages, request, keeper);
         break;
+      case Request::kChunks: {
+        KeptSteps wanted;
+        model::unarchive(request.rest(), wanted);
+        std::vector<align::Chunk> chunks = keeper.chunks(std::move(wanted), messages);
+        messages.send(0, model::archived(chunks));
+        break;
+      }
       case Request::kMatched:
       case Request::kHeads:
       case Request::kOrder:
+      case Request::kNetwork:
       case Request::kDivide:
       case Request::kSum:
       case Request::kFigures:

@@ -27,6 +27,11 @@ def group_calls(lines):
     return [re.sub(r'"group":(\d+)', lambda group: f'"group":{(int(group[1]) + 1) // 2}', line) for line in lines]
 
 
+def drop_steps(lines):
+    """Leaves the proxy operations of the network without their steps."""
+    return [line for line in lines if '"cat":"step"' not in line]
+
+
 def swap_times(lines):
     """Has three operations run before the one that was called before them, on this rank alone."""
     for i in (100, 200, 300):
@@ -86,6 +91,16 @@ JOBS = [
      ["summary --format json", "stragglers --format json", "summary --no-findings"]),
     ("--hosts 3 --ranks-per-host 2 --iterations 150 --jitter 0.2 --lose 4 --seed 6 "
      "--pattern AllReduce:1048576,Broadcast:65536,AllGather:4096", ["summary --format json", "stragglers"], group_calls),
+    # Rows of the network: alike, beside sends and receives and a mismatch, and without steps.
+    ("--steps --hosts 6 --ranks-per-host 1 --split 3 --iterations 60 --channels 2 --slow-link 1:2:1:3 --seed 4 "
+     "--pattern AllReduce:1048576,AllGather:65536:split,ReduceScatter:1048576:orthogonal",
+     ["match --format json --align-report", "communicators --format json", "summary --format json --align-report",
+      "summary --no-align", "summary --no-findings", "stragglers --format json"]),
+    ("--times proxy --hosts 3 --ranks-per-host 2 --split 2 --iterations 40 --mismatch size:3:17 --straggler 4:700 "
+     "--drift-ppm 20 --seed 9 --pattern AllReduce:1048576:split,Neighbour:65536:split,AllGather:65536:orthogonal",
+     ["match --format json --align-report", "summary --format json --align-report", "stragglers"]),
+    ("--full --hosts 3 --ranks-per-host 2 --iterations 30 --seed 2 --pattern AllReduce:1048576,AllGather:65536",
+     ["match", "summary --format json"], drop_steps),
     # Ranks contradict each other, so one process gets all rows.
     ("--hosts 3 --ranks-per-host 2 --iterations 150 --jitter 0.2 --seed 7 "
      "--pattern AllReduce:1048576,Broadcast:65536,AllGather:4096", ["summary --format json", "stragglers"], swap_times),
@@ -109,7 +124,7 @@ def ringside(program, directory, words):
 def make_job(generate, directory, options, change=None):
     subprocess.run([generate, str(directory), *options.split()], check=True, stdout=subprocess.DEVNULL)
     traces = sorted(directory.glob("*.json"))
-    for trace in [] if change is None else traces if change is group_calls else traces[2:3]:
+    for trace in [] if change is None else traces[2:3] if change is swap_times else traces:
         lines = change(trace.read_text(encoding="utf-8").split("\n"))
         trace.write_text("\n".join(lines), encoding="utf-8")
     # A compressed trace, and one with bad lines.
@@ -214,6 +229,14 @@ def check_rows_stay(mpi, program, generate, directory):
         require(sent == transfers / 2 > 0, f"{command}: {sent} rows of {transfers} sends and receives")
     for command in ("summary", "stragglers"):
         require(int(statistics_of([command, "sends"])[5]) > 0, f"{command}: process 0 gives rows to process 1")
+    # Rows of the network stay, too.
+    for job, options in (("steps", "--steps"), ("kernels", "--full")):
+        subprocess.run([generate, str(directory / job), *options.split(), "--hosts", "4", "--ranks-per-host", "2",
+                        "--iterations", "30", "--pattern", "AllReduce:1048576"], check=True, stdout=subprocess.DEVNULL)
+        for command in ("match", "communicators"):
+            require(int(statistics_of([command, job], 1)[5]) == 0, f"{job}: {command} sends rows")
+        for command in ("summary", "stragglers"):
+            require(int(statistics_of([command, job])[5]) > 0, f"{job}: {command}: process 0 gives rows to process 1")
     # Ranks of one host in processes of several, and hosts with files of their own.
     for i, trace in enumerate(sorted((directory / "alike").glob("*.json"))):
         place = directory / f"part{i % 3}" / "alike"
