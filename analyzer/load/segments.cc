@@ -9,6 +9,7 @@
 
 #include "analyzer/load/machine_line.h"
 #include "analyzer/load/part.h"
+#include "analyzer/load/trace_loader.h"
 
 namespace ringside::load {
 namespace {
@@ -77,11 +78,63 @@ void append(model::TraceFile&& next, model::TraceFile& whole) {
   whole.bad_lines += next.bad_lines;
 }
 
+// By run and number. A second file of the same number is not a part: it repeats one.
+using Runs = std::map<std::string, std::map<std::uint64_t, std::size_t>>;
+
+// Takes what is behind the stem of a file's name away. Returns whether that names a later segment.
+bool strip_ending(std::string_view& path) {
+  for (const std::string_view ending : {".gz", ".json"}) {
+    if (path.ends_with(ending)) {
+      path.remove_suffix(ending.size());
+    }
+  }
+  const std::size_t dot = path.find_last_not_of("0123456789");
+  if (dot == path.npos || dot + 1 == path.size() || !path.substr(0, dot + 1).ends_with(".s")) {
+    return false;
+  }
+  path = path.substr(0, dot - 1);
+  return true;
+}
+
 }  // namespace
 
+bool seems_to_follow(std::string_view path, std::string_view before) {
+  const bool is_later = strip_ending(path);
+  strip_ending(before);
+  return is_later && path == before;
+}
+
+void join_segments(std::vector<LoadedTrace>& loaded) {
+  Runs runs;
+  for (std::size_t i = 0; i < loaded.size(); ++i) {
+    for (const model::TraceFile& file : loaded[i].traces.files) {
+      if (is_part(file)) {
+        runs[file.process.run_id].emplace(file.process.segment, i);
+      }
+    }
+  }
+  for (const auto& [run_id, parts] : runs) {
+    model::Traces& whole = loaded[parts.begin()->second].traces;
+    for (auto part = std::next(parts.begin()); part != parts.end(); ++part) {
+      model::Traces& next = loaded[part->second].traces;
+      std::vector<model::NameId> names;
+      for (model::NameId id = 0; id < next.names.size(); ++id) {
+        names.push_back(whole.names.id(next.names.text(id)));
+      }
+      model::TraceFile& file = next.files.front();
+      for (auto& [number, mark] : file.marks) {
+        mark.rename(names);
+      }
+      whole.files.front().operations.append(std::move(file.operations), names);
+      file.operations = {};
+      append(std::move(file), whole.files.front());
+      next = {};
+    }
+  }
+}
+
 void join_segments(model::Traces& traces) {
-  // By run and number. A second file of the same number is not a part: it repeats one.
-  std::map<std::string, std::map<std::uint64_t, std::size_t>> runs;
+  Runs runs;
   std::vector<bool> is_joined(traces.files.size(), false);
   for (std::size_t i = 0; i < traces.files.size(); ++i) {
     const model::TraceFile& file = traces.files[i];

@@ -5,13 +5,24 @@
 #ifndef RINGSIDE_ANALYZER_LOAD_SEGMENTS_H
 #define RINGSIDE_ANALYZER_LOAD_SEGMENTS_H
 
+#include <string_view>
+#include <vector>
+
 #include "analyzer/model/trace.h"
 
 namespace ringside::load {
 
+struct LoadedTrace;
+
 /// Puts the segments of each run together, in the place of the oldest that is there. Files that are
 /// no part of several stay as they are, and so do dumps.
 void join_segments(model::Traces& traces);
+/// Likewise; the traces of all but the oldest are empty then.
+void join_segments(std::vector<LoadedTrace>& loaded);
+
+/// Whether the name of a file says that it is a later segment of the trace to which the file before
+/// belongs, in the order of names. Only what is in the files tells for sure.
+bool seems_to_follow(std::string_view path, std::string_view before);
 
 }  // namespace ringside::load
 

@@ -234,6 +234,7 @@ model::Traces join_heads(const std::vector<std::string>& paths, std::vector<Kept
       }
     }
   }
+  join_segments(traces);
   return traces;
 }
 

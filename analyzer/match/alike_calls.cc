@@ -53,7 +53,8 @@ std::vector<MadeCall> calls_in_order(const model::Operations& operations) {
 bool is_whole_trace(const model::TraceFile& file) {
   const model::Process& process = file.process;
   return process.tells_begin && process.tells_moment && process.tells_start &&
-         process.segment == 1 && !file.next_segment && file.doubtful.empty();
+         process.segment == 1 && file.segments_missing == 0 && !file.next_segment &&
+         file.doubtful.empty();
 }
 
 }  // namespace

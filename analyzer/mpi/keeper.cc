@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "analyzer/load/callers.h"
+#include "analyzer/load/segments.h"
 #include "analyzer/match/alike_calls.h"
 #include "analyzer/model/archive.h"
 #include "analyzer/model/parallel.h"
@@ -46,34 +47,44 @@ void Keeper::read(std::vector<std::uint64_t> numbers, std::vector<std::string> p
   numbers_ = std::move(numbers);
   paths_ = std::move(paths);
   loaded_ = load::load_each(paths_);
-  for (load::LoadedTrace& one : loaded_) {
-    load::find_callers(one.traces);
-  }
 }
 
 std::vector<load::KeptFile> Keeper::heads(bool has_machines) {
+  std::vector<Rest> rests(loaded_.size());
+  const auto swap_rests = [&] {
+    for (std::size_t i = 0; i < loaded_.size(); ++i) {
+      if (!loaded_[i].traces.files.empty()) {
+        rests[i].swap_with(loaded_[i].traces.files.front(), has_machines);
+      }
+    }
+  };
+  swap_rests();
+  std::vector<std::string> heads = load::encode_files(paths_, loaded_);
+  swap_rests();
   std::vector<load::KeptFile> files(paths_.size());
   for (std::size_t i = 0; i < files.size(); ++i) {
     files[i].number = numbers_[i];
+    files[i].head = std::move(heads[i]);
     files[i].elsewhere.calls.emplace();
   }
+  load::join_segments(loaded_);
   std::vector<std::optional<std::vector<model::ContextCalls>>> calls(loaded_.size());
   for_each_on_cores(loaded_.size(), [&](std::size_t /*thread*/, std::size_t i) {
-    const model::Traces& traces = loaded_[i].traces;
+    model::Traces& traces = loaded_[i].traces;
+    load::find_callers(traces);
     if (!traces.files.empty()) {
       calls[i] = match::sum_up_calls(traces.names, traces.files.front());
     }
   });
-  std::vector<Rest> rests(loaded_.size());
   std::vector<bool> is_known(paths_.size());
   for (std::size_t i = 0; i < loaded_.size(); ++i) {
     load::KeptFile& file = files[loaded_[i].file];
+    const model::Traces& traces = loaded_[i].traces;
     // A partial may be of several traces.
-    if (is_known[loaded_[i].file]) {
+    if (is_known[loaded_[i].file] || (!traces.files.empty() && !calls[i])) {
       file.elsewhere.calls.reset();
     }
     is_known[loaded_[i].file] = true;
-    model::Traces& traces = loaded_[i].traces;
     if (traces.files.empty()) {
       continue;
     }
@@ -81,30 +92,11 @@ std::vector<load::KeptFile> Keeper::heads(bool has_machines) {
     file.elsewhere.operations = operations.size();
     file.elsewhere.extent_ns = operations.extent_ns();
     file.elsewhere.steps = traces.files.front().steps.size();
-    if (!calls[i]) {
-      file.elsewhere.calls.reset();
-    }
     if (file.elsewhere.calls) {
       file.elsewhere.calls = std::move(calls[i]);
       for (model::NameId id = 0; id < traces.names.size(); ++id) {
         file.names.emplace_back(traces.names.text(id));
       }
-    }
-    rests[i].swap_with(traces.files.front(), has_machines);
-  }
-  const bool is_needed = std::all_of(files.begin(), files.end(), [](const load::KeptFile& file) {
-    return file.elsewhere.calls.has_value();
-  });
-  std::vector<std::string> heads(paths_.size());
-  if (is_needed) {
-    heads = load::encode_files(paths_, loaded_);
-  }
-  for (std::size_t i = 0; i < files.size(); ++i) {
-    files[i].head = std::move(heads[i]);
-  }
-  for (std::size_t i = 0; i < loaded_.size(); ++i) {
-    if (!loaded_[i].traces.files.empty()) {
-      rests[i].swap_with(loaded_[i].traces.files.front(), has_machines);
     }
   }
   return files;
@@ -131,6 +123,12 @@ RowsOfFile Keeper::rows(const ContextsOfFile& wanted) const {
 }
 
 std::vector<load::ReadFile> Keeper::take_some(std::uint64_t& rows) {
+  const bool is_joined = std::any_of(loaded_.begin(), loaded_.end(), [](const auto& one) {
+    return !one.traces.files.empty() && one.traces.files.front().segments > 1;
+  });
+  if (is_joined) {
+    loaded_ = load::load_each(paths_);  // partials are of files as they are
+  }
   std::vector<std::vector<std::size_t>> loaded_of(paths_.size());  // by file
   for (std::size_t i = 0; i < loaded_.size(); ++i) {
     loaded_of[loaded_[i].file].push_back(i);

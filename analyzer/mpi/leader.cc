@@ -7,6 +7,7 @@
 #include <string_view>
 #include <utility>
 
+#include "analyzer/load/segments.h"
 #include "analyzer/model/archive.h"
 #include "analyzer/mpi/packing.h"
 #include "analyzer/mpi/shares.h"
@@ -128,7 +129,10 @@ Leader::Share Leader::share(const std::vector<std::string>& paths, bool is_in_or
     if (is_remote || bytes > 0) {
       made.numbers.push_back(i);
       made.bytes.push_back(bytes);
-      files.push_back({bytes, place == places_.end() ? "" : place->second.host});
+      const std::string host = place == places_.end() ? "" : place->second.host;
+      const bool follows = !files.empty() && files.back().host == host &&
+                           load::seems_to_follow(paths[i], paths[i - 1]);
+      files.push_back({bytes, host, follows});
     }
   }
   made.processes = is_in_order ? share_in_order(files, messages_.hosts())

@@ -58,7 +58,8 @@ std::vector<int> share_in_order(const std::vector<FileToShare>& files,
     const auto count = static_cast<double>(host.processes.size());
     const auto part = static_cast<std::size_t>(
         host.all_bytes > 0 ? std::min(middle / host.all_bytes * count, count - 1) : 0);
-    processes.push_back(host.processes[part]);
+    const bool stays = file.follows && !processes.empty();
+    processes.push_back(stays ? processes.back() : host.processes[part]);
   }
   return processes;
 }

@@ -11,7 +11,8 @@ namespace ringside::mpi {
 /// A file to be read, and its host.
 struct FileToShare {
   std::uint64_t bytes = 0;
-  std::string host;  // empty: all hosts see it
+  std::string host;      // empty: all hosts see it
+  bool follows = false;  // it may be of one trace with the file before
 };
 
 /// Returns the process that reads each file, one of the file's host. The largest files come first,
@@ -20,7 +21,8 @@ std::vector<int> share_by_size(const std::vector<FileToShare>& files,
                                const std::vector<std::string>& hosts_of_processes);
 
 /// The same, but each process gets files that follow each other, as the files of one host do in the
-/// order of their names. A process has more than its part by one file at most.
+/// order of their names. Files of one trace stay together. A process has more than its part by one
+/// file, or one trace, at most.
 std::vector<int> share_in_order(const std::vector<FileToShare>& files,
                                 const std::vector<std::string>& hosts_of_processes);
 

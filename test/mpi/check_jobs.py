@@ -32,6 +32,24 @@ def drop_steps(lines):
     return [line for line in lines if '"cat":"step"' not in line]
 
 
+def in_segments(trace):
+    """Writes a trace as two segments, each with half of the operations."""
+    lines = trace.read_text(encoding="utf-8").split("\n")
+    rows = [i for i, line in enumerate(lines) if '"ph":"b","cat":"op"' in line]
+    begins = [i for i in rows if i - 1 not in rows]  # where the wait of an operation is a row of its own, that one
+    cut = begins[len(begins) // 2]
+    end = lines[-3] if lines[-1] == "" else lines[-2]
+    count = int(re.search(r'"operations":(\d+)', end)[1])
+    head = [line.replace('"segment":1,', '"segment":2,') for line in lines[:begins[0]] if '"ph":"i"' not in line]
+    own = len(begins) // 2
+    first = end.replace(f'"operations":{count}', f'"operations":{own},"next_segment":2')
+    second = [line.replace(f'"operations":{count}', f'"operations":{count - own}') if line is end else line
+              for line in lines[cut:]]
+    trace.write_text("\n".join([*lines[:cut], first, "]", ""]), encoding="utf-8")
+    trace.with_name(trace.name.replace(".json", ".s000002.json")).write_text("\n".join(head + second),
+                                                                            encoding="utf-8")
+
+
 def swap_times(lines):
     """Has three operations run before the one that was called before them, on this rank alone."""
     for i in (100, 200, 300):
@@ -101,6 +119,13 @@ JOBS = [
      ["match --format json --align-report", "summary --format json --align-report", "stragglers"]),
     ("--full --hosts 3 --ranks-per-host 2 --iterations 30 --seed 2 --pattern AllReduce:1048576,AllGather:65536",
      ["match", "summary --format json"], drop_steps),
+    # Traces in two segments each; where ranks differ, process 0 matches them.
+    ("--steps --hosts 3 --ranks-per-host 2 --iterations 40 --channels 2 --seed 4 "
+     "--pattern AllReduce:1048576,AllGather:65536",
+     ["match --format json --align-report", "communicators --format json", "summary --format json --align-report",
+      "stragglers --format json"], in_segments),
+    ("--hosts 3 --ranks-per-host 2 --iterations 40 --mismatch size:3:17 --seed 9 --pattern AllReduce:1048576",
+     ["match --format json", "summary --format json"], in_segments),
     # Ranks contradict each other, so one process gets all rows.
     ("--hosts 3 --ranks-per-host 2 --iterations 150 --jitter 0.2 --seed 7 "
      "--pattern AllReduce:1048576,Broadcast:65536,AllGather:4096", ["summary --format json", "stragglers"], swap_times),
@@ -124,7 +149,9 @@ def ringside(program, directory, words):
 def make_job(generate, directory, options, change=None):
     subprocess.run([generate, str(directory), *options.split()], check=True, stdout=subprocess.DEVNULL)
     traces = sorted(directory.glob("*.json"))
-    for trace in [] if change is None else traces[2:3] if change is swap_times else traces:
+    for trace in traces if change is in_segments else []:
+        in_segments(trace)
+    for trace in [] if change in (None, in_segments) else traces[2:3] if change is swap_times else traces:
         lines = change(trace.read_text(encoding="utf-8").split("\n"))
         trace.write_text("\n".join(lines), encoding="utf-8")
     # A compressed trace, and one with bad lines.
@@ -229,10 +256,12 @@ def check_rows_stay(mpi, program, generate, directory):
         require(sent == transfers / 2 > 0, f"{command}: {sent} rows of {transfers} sends and receives")
     for command in ("summary", "stragglers"):
         require(int(statistics_of([command, "sends"])[5]) > 0, f"{command}: process 0 gives rows to process 1")
-    # Rows of the network stay, too.
-    for job, options in (("steps", "--steps"), ("kernels", "--full")):
+    # Rows of the network stay, too, and traces in several segments.
+    for job, options in (("steps", "--steps"), ("kernels", "--full"), ("segments", "--operations-only")):
         subprocess.run([generate, str(directory / job), *options.split(), "--hosts", "4", "--ranks-per-host", "2",
                         "--iterations", "30", "--pattern", "AllReduce:1048576"], check=True, stdout=subprocess.DEVNULL)
+        for trace in list((directory / job).glob("*.json")) if job == "segments" else []:
+            in_segments(trace)
         for command in ("match", "communicators"):
             require(int(statistics_of([command, job], 1)[5]) == 0, f"{job}: {command} sends rows")
         for command in ("summary", "stragglers"):

@@ -35,6 +35,13 @@ TEST_CASE("what is packed is unpacked, and a message that is too short is an err
   CHECK_THROWS_AS(cut.texts(), std::runtime_error);
 }
 
+TEST_CASE("files of one trace are one process's") {
+  const std::vector<FileToShare> files = {{9, ""}, {9, "", true}, {9, "", true},
+                                          {9, ""}, {9, "", true}, {9, ""}};
+  CHECK(share_in_order(files, {"a", "a"}) == std::vector<int>{0, 0, 0, 1, 1, 1});
+  CHECK(share_in_order(files, {"a", "a", "a"}) == std::vector<int>{0, 0, 0, 1, 1, 2});
+}
+
 TEST_CASE("files that follow each other are one process's") {
   const std::vector<std::string> two = {"a", "a"};
   CHECK(share_in_order({}, two).empty());

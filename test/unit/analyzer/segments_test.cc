@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "analyzer/load/segments.h"
 
+#include "analyzer/load/trace_loader.h"
 #include "test/unit/analyzer/trace_builder.h"
 #include "test/unit/catch.h"
 
@@ -39,6 +40,43 @@ TEST_CASE("segments of a run are one trace, in their order, with the last accoun
   REQUIRE(whole.operations.size() == 3);
   CHECK(whole.operations[2].seq == 4);
   CHECK(whole.contexts.at(1).operations == 3);
+}
+
+TEST_CASE("segments that were loaded apart, with names of their own, are joined likewise") {
+  std::vector<load::LoadedTrace> loaded(3);
+  for (const std::uint64_t segment : {2, 1}) {
+    TraceBuilder builder;
+    builder.traces().names.id("name of segment " + std::to_string(segment));
+    add_part(builder, segment, segment == 1 ? std::optional<std::uint64_t>(2) : std::nullopt);
+    model::Mark& mark = builder.traces().files[0].marks[segment];
+    mark.name = builder.traces().names.id("mark of segment " + std::to_string(segment));
+    loaded[2 - segment].traces = std::move(builder.traces());
+  }
+  TraceBuilder other;
+  other.add_file(1);
+  loaded[2].traces = std::move(other.traces());
+  load::join_segments(loaded);
+  CHECK(loaded[0].traces.files.empty());
+  CHECK(loaded[2].traces.files.size() == 1);
+  const model::Traces& traces = loaded[1].traces;
+  REQUIRE(traces.files.size() == 1);
+  const model::TraceFile& whole = traces.files[0];
+  CHECK(whole.path == "s1");
+  CHECK(whole.segments == 2);
+  REQUIRE(whole.operations.size() == 2);
+  CHECK(whole.operations[1].seq == 2);
+  CHECK(traces.names.text(whole.operations[1].func) == "AllReduce");
+  CHECK(traces.names.text(whole.marks.at(2).name) == "mark of segment 2");
+}
+
+TEST_CASE("a name says whether a file seems to be a later segment") {
+  CHECK(load::seems_to_follow("d/t.1.s000002.json", "d/t.1.json"));
+  CHECK(load::seems_to_follow("d/t.1.s000003.json.gz", "d/t.1.s000002.json"));
+  CHECK_FALSE(load::seems_to_follow("d/t.2.json", "d/t.1.json"));
+  CHECK_FALSE(load::seems_to_follow("d/t.2.s000002.json", "d/t.1.json"));
+  CHECK_FALSE(load::seems_to_follow("d/t.s000002.json", "e/t.json"));
+  CHECK_FALSE(load::seems_to_follow("d/s.json", "d/.json"));
+  CHECK_FALSE(load::seems_to_follow("2.json", ""));
 }
 
 TEST_CASE("missing segments are counted") {
