@@ -173,14 +173,20 @@ void load_elsewhere(const std::vector<std::string>& paths, RowsNeeded needed, An
   const bool needs_sums = needed == RowsNeeded::kSums;
   model::Problems problems;
   std::optional<model::Traces> traces = load::load_heads(paths, needs_sums, problems);
-  std::optional<match::AlikeCalls> alike = traces ? match::match_alike(*traces) : std::nullopt;
-  if (!alike) {
+  if (!traces) {
+    return;
+  }
+  std::vector<std::string> duplicates = match::remove_duplicate_files(*traces);
+  std::optional<match::AlikeCalls> alike = match::match_alike(*traces);
+  // Where files are left out, all are loaded again to see who is stuck.
+  if (!alike || (needs_sums && !duplicates.empty())) {
     return;
   }
   load::other_processes()->send_rows(alike->contexts_needed(*traces), *traces);
   if (!needs_sums || can_be_summed_up(*traces, *alike)) {
     analysis.alike = std::move(alike);
     analysis.traces = std::move(*traces);
+    analysis.duplicates = std::move(duplicates);
     load::append_problems(problems, analysis.problems);
   }
 }
@@ -465,7 +471,9 @@ std::unique_ptr<Analysis> analyse(const AnalysisOptions& options) {
   if (!load_traces(options, *analysis)) {
     return nullptr;
   }
-  analysis->duplicates = match::remove_duplicate_files(analysis->traces);
+  if (!analysis->alike) {
+    analysis->duplicates = match::remove_duplicate_files(analysis->traces);
+  }
   if (!analysis->duplicates.empty()) {
     note("note: " + match::duplicates_text(analysis->duplicates));
   }

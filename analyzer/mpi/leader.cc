@@ -378,19 +378,22 @@ std::vector<align::HostBounds> Leader::bounds(const align::RangeElsewhere& range
 }
 
 std::vector<align::Chunk> Leader::chunks(align::StepsElsewhere steps) {
-  std::vector<KeptSteps> kept(static_cast<std::size_t>(messages_.processes()),
-                              {steps.stride, steps.before, {}});
+  std::vector<align::WantedSteps> files(static_cast<std::size_t>(messages_.processes()));
   for (auto& [file, of_file] : steps.files) {
     const std::uint64_t number = numbers_of_files_[file];
-    kept[static_cast<std::size_t>(keepers_[number])].files[static_cast<std::uint32_t>(number)] =
+    files[static_cast<std::size_t>(keepers_[number])][static_cast<std::uint32_t>(number)] =
         std::move(of_file);
   }
-  for (int process = 1; process < messages_.processes(); ++process) {
-    Packer request = start_of(Request::kChunks);
-    request.bytes(model::archived(kept[static_cast<std::size_t>(process)]));
-    messages_.send(process, request.packed());
+  KeptSteps kept{steps.stride, std::move(steps.before), {}};
+  for (int process = messages_.processes() - 1; process >= 0; --process) {
+    kept.files = std::move(files[static_cast<std::size_t>(process)]);
+    if (process > 0) {
+      Packer request = start_of(Request::kChunks);
+      request.bytes(model::archived(kept));
+      messages_.send(process, request.packed());
+    }
   }
-  std::vector<align::Chunk> chunks = keeper_.chunks(std::move(kept.front()), messages_);
+  std::vector<align::Chunk> chunks = keeper_.chunks(std::move(kept), messages_);
   for (int process = 1; process < messages_.processes(); ++process) {
     std::vector<align::Chunk> more;
     model::unarchive(messages_.receive().text, more);

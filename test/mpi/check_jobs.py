@@ -50,6 +50,12 @@ def in_segments(trace):
                                                                             encoding="utf-8")
 
 
+def add_copy(trace):
+    """Writes another file of the same run, which is left out since it has fewer operations."""
+    lines = trace.read_text(encoding="utf-8").split("\n")
+    trace.with_name("0-" + trace.name).write_text("\n".join(lines[:len(lines) // 2]), encoding="utf-8")
+
+
 def swap_times(lines):
     """Has three operations run before the one that was called before them, on this rank alone."""
     for i in (100, 200, 300):
@@ -126,6 +132,9 @@ JOBS = [
       "stragglers --format json"], in_segments),
     ("--hosts 3 --ranks-per-host 2 --iterations 40 --mismatch size:3:17 --seed 9 --pattern AllReduce:1048576",
      ["match --format json", "summary --format json"], in_segments),
+    # Two files of one run.
+    ("--steps --hosts 3 --ranks-per-host 2 --iterations 40 --seed 4 --pattern AllReduce:1048576,AllGather:65536",
+     ["match --format json --align-report", "communicators", "summary --format json", "stragglers"], add_copy),
     # Ranks contradict each other, so one process gets all rows.
     ("--hosts 3 --ranks-per-host 2 --iterations 150 --jitter 0.2 --seed 7 "
      "--pattern AllReduce:1048576,Broadcast:65536,AllGather:4096", ["summary --format json", "stragglers"], swap_times),
@@ -149,9 +158,9 @@ def ringside(program, directory, words):
 def make_job(generate, directory, options, change=None):
     subprocess.run([generate, str(directory), *options.split()], check=True, stdout=subprocess.DEVNULL)
     traces = sorted(directory.glob("*.json"))
-    for trace in traces if change is in_segments else []:
-        in_segments(trace)
-    for trace in [] if change in (None, in_segments) else traces[2:3] if change is swap_times else traces:
+    for trace in {in_segments: traces, add_copy: traces[2:3]}.get(change, []):
+        change(trace)
+    for trace in [] if change in (None, in_segments, add_copy) else traces[2:3] if change is swap_times else traces:
         lines = change(trace.read_text(encoding="utf-8").split("\n"))
         trace.write_text("\n".join(lines), encoding="utf-8")
     # A compressed trace, and one with bad lines.
@@ -266,6 +275,8 @@ def check_rows_stay(mpi, program, generate, directory):
             require(int(statistics_of([command, job], 1)[5]) == 0, f"{job}: {command} sends rows")
         for command in ("summary", "stragglers"):
             require(int(statistics_of([command, job])[5]) > 0, f"{job}: {command}: process 0 gives rows to process 1")
+    add_copy(next((directory / "kernels").glob("*.json")))
+    require(int(statistics_of(["match", "kernels"], 1)[5]) == 0, "match sends rows where a file is left out")
     # Ranks of one host in processes of several, and hosts with files of their own.
     for i, trace in enumerate(sorted((directory / "alike").glob("*.json"))):
         place = directory / f"part{i % 3}" / "alike"
