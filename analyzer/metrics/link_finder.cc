@@ -17,12 +17,14 @@ bool has_groups(const std::vector<SeenStep>& steps) {
                      [](const SeenStep& step) { return step.group != 0; });
 }
 
-void order(std::vector<SeenStep>& steps, bool by_group) {
+// Sends by their starts, receives by their arrivals: a receive may be posted long before. So stamps
+// that are late by more than one step takes cannot join a step with the arrival of another one.
+void order(std::vector<SeenStep>& steps, bool by_group, std::int64_t SeenStep::*time_ns) {
   for (SeenStep& step : steps) {
     step.group = by_group ? step.group : 0;
   }
-  std::stable_sort(steps.begin(), steps.end(), [](const SeenStep& a, const SeenStep& b) {
-    return std::pair(a.group, a.start_ns) < std::pair(b.group, b.start_ns);
+  std::stable_sort(steps.begin(), steps.end(), [time_ns](const SeenStep& a, const SeenStep& b) {
+    return std::pair(a.group, a.*time_ns) < std::pair(b.group, b.*time_ns);
   });
 }
 
@@ -268,9 +270,9 @@ LinkFinder::Joined* LinkFinder::receiver_of(const Link& link, Links& links) cons
 void LinkFinder::join(Joined& sends, Joined* receives) const {
   const bool by_group =
       has_groups(sends.seen) && (receives == nullptr || has_groups(receives->seen));
-  order(sends.seen, by_group);
+  order(sends.seen, by_group, &SeenStep::start_ns);
   if (receives != nullptr) {
-    order(receives->seen, by_group);
+    order(receives->seen, by_group, &SeenStep::end_ns);
   }
   std::size_t next = 0;
   for (std::size_t i = 0; i < sends.seen.size();) {

@@ -2,7 +2,6 @@
 #include "analyzer/metrics/transfer_times.h"
 
 #include <algorithm>
-#include <map>
 
 #include "analyzer/align/stamp_errors.h"
 #include "analyzer/metrics/interval_sweep.h"
@@ -17,8 +16,6 @@ constexpr double kMostFactor = 2;
 constexpr double kWideShare = 0.1;
 // Both ends are used if the arrival of this share of the bytes is known.
 constexpr double kMatchedShare = 0.9;
-// Fewer arrivals of an operation say too little of how long its first step took.
-constexpr std::size_t kLeastArrivals = 8;
 
 // Whether both ends of the steps count: then only steps whose arrival is known do.
 bool use_both(const std::vector<Moved>& steps) {
@@ -29,33 +26,6 @@ bool use_both(const std::vector<Moved>& steps) {
     matched += step.arrived_ns ? static_cast<double>(step.bytes) : 0;
   }
   return matched > 0 && matched >= kMatchedShare * all;
-}
-
-// The bound by the receiver's clock alone. A link is busy with the steps of an operation from some
-// moment before the first arrival to the last one. This moment is taken to be before the first
-// arrival by no more than twice the longest time between two arrivals.
-std::optional<std::int64_t> most_by_arrivals(const std::vector<Moved>& steps) {
-  std::map<std::uint64_t, std::vector<std::int64_t>> of_group;
-  for (const Moved& step : steps) {
-    if (step.arrived_ns) {
-      of_group[step.group].push_back(*step.arrived_ns);
-    }
-  }
-  std::int64_t most_ns = 0;
-  for (auto& [group, arrivals_ns] : of_group) {
-    if (arrivals_ns.size() < kLeastArrivals) {
-      return std::nullopt;
-    }
-    std::sort(arrivals_ns.begin(), arrivals_ns.end());
-    std::int64_t longest_ns = 0;
-    for (std::size_t i = 1; i < arrivals_ns.size(); ++i) {
-      longest_ns = std::max(longest_ns, subtract_saturating(arrivals_ns[i], arrivals_ns[i - 1]));
-    }
-    most_ns = add_saturating(most_ns, subtract_saturating(arrivals_ns.back(), arrivals_ns.front()));
-    most_ns = add_saturating(most_ns, multiply_saturating(longest_ns, 2));
-    most_ns = add_saturating(most_ns, kLate_ns);
-  }
-  return most_ns;
 }
 
 std::optional<double> rate(std::uint64_t bytes, std::int64_t time_ns) {
@@ -124,11 +94,6 @@ Throughput throughput_of(const std::vector<Moved>& steps) {
   found.likely_ns = union_ns(likely);
   if (is_known) {
     found.most_ns = union_ns(most);
-  }
-  if (is_both) {
-    if (const auto by_arrivals_ns = most_by_arrivals(steps)) {
-      found.most_ns = std::min(found.most_ns.value_or(*by_arrivals_ns), *by_arrivals_ns);
-    }
   }
   if (found.most_ns) {
     found.most_ns = std::max(*found.most_ns, found.least_ns);

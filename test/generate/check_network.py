@@ -3,7 +3,8 @@
 """Simulates links whose rate is known, and checks what `ringside network` says of them: the truth
 lies within the bounds of every throughput, what is printed is near it, clean jobs of eight ranks
 have no warnings, and a slow link is found, alone. Hosts' clocks are off and drift, callbacks are
-late, steps overlap, receivers wait, and some sends complete into buffers.
+late, steps overlap or come one by one, receivers wait, some sends complete into buffers, and some
+links are long.
 
     check_network.py RINGSIDE [--seeds N] [--first SEED] [--verbose]
 """
@@ -23,7 +24,7 @@ from trace_writer import Trace
 
 RANKS = 8
 CHUNK_BYTES = 1_000_000
-LATENCY_NS = 3_000
+SHORT_NS = 3_000  # the latency of most links
 
 
 class Job:
@@ -45,9 +46,12 @@ class Job:
         self.drift = [draw.uniform(-2e-5, 2e-5) for _ in range(RANKS)]
         self.links = [link for link in self.all_links() if not self.is_on_one_host(*link)
                       or self.is_ring]
-        usual = draw.choice([5, 10, 20])
-        self.gb_s = {link: usual * self.factor(*link) * draw.gauss(1, self.spread)
+        self.usual_gb_s = draw.choice([5, 10, 20])
+        self.gb_s = {link: self.usual_gb_s * self.factor(*link) * draw.gauss(1, self.spread)
                      for link in self.links}
+        self.latency_ns = draw.choice([SHORT_NS, SHORT_NS, SHORT_NS, 1_000_000])
+        # Data is ready so many steps' times after that before it: if not at once, links are idle.
+        self.pause = draw.choice([0, 0, 3])
         self.slow = draw.choice(self.links) if seed % 2 else None
         if self.slow:
             self.gb_s[self.slow] /= 4
@@ -105,17 +109,19 @@ def simulate(job):
             for i in range(job.steps):
                 for channel in range(job.channels):
                     before = done[channel]
-                    start = begin + 50_000 if i < job.depth else before[i - job.depth]
+                    start = begin + 50_000 + int(i * job.pause * CHUNK_BYTES / job.usual_gb_s)
+                    if i >= job.depth:
+                        start = max(start, before[i - job.depth])
                     noise = job.draw.lognormvariate(0, job.noise)
                     free = max(free, start) + int(CHUNK_BYTES / job.gb_s[link] * noise)
                     before.append(free)
-                    arrived = free + LATENCY_NS
+                    arrived = free + job.latency_ns
                     spans[link].append((start, arrived))
                     sent = min(start + 4_000, arrived) if sender in job.buffered else arrived
                     posted = begin if i < job.depth else before[i - job.depth]
                     rows.append((sender, "send", channel, receiver, i, start, sent))
                     rows.append((receiver, "recv", channel, sender, i, posted, arrived))
-            longest = max(longest, free)
+            longest = max(longest, free + job.latency_ns)
         end = longest + 100_000
         for rank, trace in enumerate(traces):
             trace.time_ns = job.clock(rank, begin) - 5_000
@@ -172,8 +178,9 @@ def check(ringside, seed, counts, verbose):
     if job.slow:
         # Behind a buffer it shows only where the clocks are known well; among few links that vary
         # much, chance can do the same. Four links or fewer of one kind do not tell their usual rate.
+        # On a long link a step takes as long at any rate.
         is_certain = (not job.buffered and not (job.is_ring and job.noise > 0.1) and
-                      job.siblings(job.slow) >= 4)
+                      job.latency_ns == SHORT_NS and job.siblings(job.slow) >= 4)
         counts["slow"] += is_certain
         counts["found"] += is_certain and job.slow in slow
         if verbose and job.slow not in slow:

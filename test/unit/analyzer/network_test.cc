@@ -202,6 +202,64 @@ TEST_CASE("a send that completes into a buffer is no faster than its receiver") 
   CHECK(bound.pairs[0].throughput.is_wide());
 }
 
+namespace {
+
+struct Transfer {
+  std::int64_t posted_ns = 0;  // the receive
+  std::int64_t start_ns = 0;
+  std::int64_t arrived_ns = 0;
+};
+
+// One operation of two ranks of one host, with such steps of 1 MB from rank 0 to rank 1.
+metrics::Throughput throughput_of(const std::vector<Transfer>& transfers) {
+  TraceBuilder builder;
+  for (std::uint32_t rank = 0; rank < 2; ++rank) {
+    model::TraceFile& file = builder.add_file(rank, "0x1", 2);
+    builder.add("AllReduce", 0);
+    for (const Transfer& one : transfers) {
+      model::Step made = step(1 - rank, 0, rank == 0 ? one.start_ns : one.posted_ns, 0);
+      made.gpu_wait_ns = 0;
+      made.is_send = rank == 0;
+      made.end_ns = one.arrived_ns;
+      made.transfer_ns = *made.end_ns - made.start_ns;
+      file.steps.push_back(made);
+    }
+  }
+  const metrics::Network network = find(builder.traces());
+  REQUIRE(network.pairs.size() == 1);
+  CHECK(network.pairs[0].throughput.seen_by == metrics::SeenBy::kBoth);
+  return network.pairs[0].throughput;
+}
+
+}  // namespace
+
+TEST_CASE("the time between steps is no transfer, whatever the order of the receives' stamps") {
+  // Each step takes 100 us and comes 1 ms after the one before. All receives are posted at once,
+  // and the first of them are stamped last.
+  std::vector<Transfer> transfers;
+  for (std::int64_t i = 0; i < 16; ++i) {
+    const std::int64_t start_ns = 10'000'000 + i * 1'000'000;
+    transfers.push_back({1'000 + (16 - i) * 100, start_ns, start_ns + 100'000});
+  }
+  const metrics::Throughput found = throughput_of(transfers);
+  CHECK(found.gb_s() == Approx(10));
+  CHECK(*found.least_gb_s() == Approx(1'000.0 / 120));  // 20 us, the lateness of a stamp
+  CHECK(*found.most_gb_s() == Approx(1'000.0 / 80));
+}
+
+TEST_CASE("the first step of a long link takes longer than the time between two arrivals") {
+  std::vector<Transfer> transfers;
+  for (std::int64_t i = 0; i < 8; ++i) {
+    const std::int64_t start_ns = 10'000'000 + i * 10'000;
+    transfers.push_back({1'000, start_ns, start_ns + 1'000'000});
+  }
+  const metrics::Throughput found = throughput_of(transfers);
+  const double true_gb_s = 8'000.0 / 1'070;
+  CHECK(found.gb_s() == Approx(true_gb_s));
+  CHECK(*found.least_gb_s() < true_gb_s);
+  CHECK(*found.most_gb_s() > true_gb_s);
+}
+
 TEST_CASE("traffic through another process's proxy belongs to the rank that asked for it") {
   TraceBuilder builder;
   for (std::uint32_t rank = 0; rank < 3; ++rank) {
