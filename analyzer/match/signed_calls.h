@@ -23,8 +23,9 @@ struct SignedCall {
 /// By member, and in the order of its calls.
 using SignedCalls = std::vector<std::vector<SignedCall>>;
 
-/// Returns the collectives of each member, in the order in which it called them. Operations [first,
-/// last) must be all operations of one communicator.
+/// Returns the collectives of each member, in the order in which it called them. The calls of one
+/// group have no order of their own: groups of the same functions have the same order on all
+/// members. Operations [first, last) must be all operations of one communicator.
 SignedCalls calls_by_member(const model::Traces& traces, const Matches& matches, std::size_t first,
                             std::size_t last);
 

@@ -127,6 +127,17 @@ def swapped(group=None, kind="coll", in_flight=False):
     return act
 
 
+def mixed_groups(trace, rank):
+    """Rank 2 calls the members of each group in another order, which is allowed. Rank 3 gives another
+    root in the third iteration."""
+    for seq in range(5):
+        group = 2 + trace.operations
+        functions = ["AllReduce", "ReduceScatter"]
+        for func in functions if rank != 2 else reversed(functions):
+            trace.operation(func, 1024, seq=seq, group=group)
+        trace.operation("Reduce", 1024, seq=seq, root=1 if rank == 3 and seq == 2 else 0)
+
+
 def one_blocks(trace, rank):
     """Rank 1 calls AllGather where the others call AllReduce; nobody gets any further."""
     trace.operation("AllReduce", 1024, seq=0)
@@ -295,6 +306,7 @@ def cases():
         "match-swapped": ("match traces", ranks(4, swapped())),
         "match-swapped-json": ("match --format json traces", ranks(4, swapped())),
         "match-swapped-in-group": ("match traces", ranks(4, swapped(group=2))),
+        "match-root-behind-mixed-groups": ("match traces", ranks(4, mixed_groups)),
         "match-swapped-call": ("match traces", ranks(4, swapped(kind="api"))),
         "match-swapped-stuck": ("match traces", ranks(4, swapped(kind="api", in_flight=True), dumped,
                                                       dump=True)),
