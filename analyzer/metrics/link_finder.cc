@@ -5,6 +5,7 @@
 #include <iterator>
 #include <tuple>
 
+#include "analyzer/align/stamp_errors.h"
 #include "analyzer/metrics/interval_sweep.h"
 #include "analyzer/metrics/percentile.h"
 #include "analyzer/model/saturating.h"
@@ -31,13 +32,15 @@ void order(std::vector<SeenStep>& steps, bool by_group, std::int64_t SeenStep::*
 Throughput of_proxies(const std::vector<SeenStep>& seen) {
   Throughput found;
   found.seen_by = SeenBy::kProxy;
-  std::vector<std::pair<std::int64_t, std::int64_t>> spans;
+  std::vector<std::pair<std::int64_t, std::int64_t>> likely;
+  std::vector<std::pair<std::int64_t, std::int64_t>> most;
   for (const SeenStep& one : seen) {
     found.bytes = add_bytes(found.bytes, one.bytes);
-    spans.emplace_back(one.start_ns, one.end_ns);
+    likely.emplace_back(one.start_ns, one.end_ns);
+    most.emplace_back(subtract_saturating(one.start_ns, align::kProxyError.late_ns), one.end_ns);
   }
-  found.likely_ns = union_ns(spans);
-  found.most_ns = found.likely_ns;
+  found.likely_ns = union_ns(likely);
+  found.most_ns = union_ns(most);
   return found;
 }
 

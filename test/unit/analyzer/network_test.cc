@@ -148,6 +148,7 @@ TEST_CASE("without steps proxy operations are taken, and nothing is judged") {
   CHECK(network.judged == 0);
   REQUIRE(network.links.size() == 4);
   CHECK(network.links[0].throughput.gb_s() == Approx(2));
+  CHECK(network.links[0].throughput.least_gb_s() == Approx(4'000.0 / 22'000));  // stamps are late
 }
 
 namespace {
