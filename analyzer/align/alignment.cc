@@ -479,13 +479,18 @@ double Alignment::own_ns(std::uint32_t host, std::int64_t common_ns) const {
   return curves_[host].own_ns(static_cast<double>(common_ns - zero_ns_));
 }
 
-std::int64_t Alignment::to_common_ns(std::uint32_t file, std::int64_t time_ns) const {
+std::int64_t Alignment::to_host_ns(std::uint32_t file, std::int64_t time_ns) const {
   constexpr std::int64_t kMost_ns = std::int64_t{1} << 60;
-  const std::int64_t own_ns =
-      since_epoch_ns_[file] + std::clamp<std::int64_t>(time_ns, -kMost_ns, kMost_ns);
-  const auto since_zero_ns = static_cast<double>(own_ns - zero_ns_);
-  const double offset_ns = curves_[host_of_file_[file]].offset_ns(since_zero_ns);
-  return own_ns + std::llround(std::clamp(offset_ns, -1e18, 1e18));
+  return since_epoch_ns_[file] + std::clamp<std::int64_t>(time_ns, -kMost_ns, kMost_ns);
+}
+
+std::int64_t Alignment::host_to_common_ns(std::uint32_t host, std::int64_t host_ns) const {
+  const double offset_ns = curves_[host].offset_ns(static_cast<double>(host_ns - zero_ns_));
+  return host_ns + std::llround(std::clamp(offset_ns, -1e18, 1e18));
+}
+
+OffsetAt Alignment::clock_at(std::uint32_t host, std::int64_t common_ns) const {
+  return curves_[host].at(own_ns(host, common_ns));
 }
 
 std::optional<std::int64_t> Alignment::uncertainty_ns(std::uint32_t file, std::uint32_t other,
@@ -495,7 +500,7 @@ std::optional<std::int64_t> Alignment::uncertainty_ns(std::uint32_t file, std::u
   if (here == there) {
     return 0;
   }
-  const OffsetAt of_here = curves_[here].at(own_ns(here, common_ns));
+  const OffsetAt of_here = clock_at(here, common_ns);
   const double there_ns = own_ns(there, common_ns);
   const OffsetAt of_there = curves_[there].at(there_ns);
   if (!of_here.uncertainty_ns || !of_there.uncertainty_ns) {
@@ -511,13 +516,6 @@ std::optional<std::int64_t> Alignment::uncertainty_ns(std::uint32_t file, std::u
     }
   }
   return std::llround(std::ceil(bound_ns));
-}
-
-std::optional<std::int64_t> Alignment::own_uncertainty_ns(std::uint32_t file,
-                                                          std::int64_t common_ns) const {
-  const std::uint32_t host = host_of_file_[file];
-  const auto known_ns = curves_[host].at(own_ns(host, common_ns)).uncertainty_ns;
-  return known_ns ? std::optional<std::int64_t>(std::llround(std::ceil(*known_ns))) : std::nullopt;
 }
 
 std::optional<std::int64_t> Alignment::most_uncertainty_ns(std::uint32_t file,

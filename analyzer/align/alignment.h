@@ -76,16 +76,22 @@ class Alignment {
                             std::optional<std::int64_t> clock_error_ns = std::nullopt);
 
   /// Nanoseconds since the epoch on the common clock.
-  std::int64_t to_common_ns(std::uint32_t file, std::int64_t time_ns) const;
+  std::int64_t to_common_ns(std::uint32_t file, std::int64_t time_ns) const {
+    return host_to_common_ns(host_of(file), to_host_ns(file, time_ns));
+  }
+  /// The two steps of that: nanoseconds since the epoch by the clock of the file's host, and from
+  /// there to the common clock.
+  std::int64_t to_host_ns(std::uint32_t file, std::int64_t time_ns) const;
+  std::int64_t host_to_common_ns(std::uint32_t host, std::int64_t host_ns) const;
+  /// What to add to a host's clock for the common one at that common time, and how well that is
+  /// known.
+  OffsetAt clock_at(std::uint32_t host, std::int64_t common_ns) const;
 
   /// How far a difference between times of two files, at about that common time, may be from the
-  /// truth; nothing if it is not known. 0 within a host.
+  /// truth; nothing if it is not known. 0 within a host, else at most the sum of what clock_at()
+  /// has of both.
   std::optional<std::int64_t> uncertainty_ns(std::uint32_t file, std::uint32_t other,
                                              std::int64_t common_ns) const;
-
-  /// The part of one file in that: the uncertainty of two on different hosts is at most the sum of
-  /// both.
-  std::optional<std::int64_t> own_uncertainty_ns(std::uint32_t file, std::int64_t common_ns) const;
 
   /// The most of that over the time of the operations that they have in common with others.
   std::optional<std::int64_t> most_uncertainty_ns(std::uint32_t file, std::uint32_t other) const;

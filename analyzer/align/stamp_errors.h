@@ -18,6 +18,8 @@ namespace ringside::align {
 struct StampError {
   std::int64_t early_ns = 0;
   std::int64_t late_ns = 0;
+  /// How far the difference of two of them, which err alike, may be from the truth all the same.
+  std::int64_t step_ns = 0;
 };
 
 /// A thread reads the host's clock before or after the moment itself, and may be interrupted there.
@@ -44,7 +46,8 @@ class StampErrors {
   /// The error of start_ns and end_ns. Stamps of a GPU are put on the host's clock by a lower
   /// envelope of late callbacks, so they are late by the least delay of a callback. No kernel
   /// starts before its call, so the least time from a call to its kernel bounds that. Two stamps of
-  /// one communicator's context have the same error, so their difference has none. Times of
+  /// one communicator's context have the same error, so their difference has none but that of the
+  /// timer's step. Times of
   /// Kineto's kernels are late by no more than theirs, for the same reason.
   /// `Times`: model::Operation or model::Execution.
   template <typename Times>

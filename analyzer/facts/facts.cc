@@ -125,7 +125,7 @@ void Facts::take_ranks(const match::MatchedOperation& operation, std::span<const
             : 0;
     // A duration is that of the host's own clock, whatever the drift of that clock is.
     const std::int64_t came_ns = subtract_saturating(*start_ns, open_ns);
-    rank.arrival_ns = alignment_.to_common_ns(part.file, came_ns);
+    rank.arrival_ns = alignment_.to_host_ns(part.file, came_ns);
     rank.open_ns = open_ns;
     rank.end_ns =
         add_saturating(rank.arrival_ns,
@@ -140,14 +140,14 @@ void Facts::take_ranks(const match::MatchedOperation& operation, std::span<const
     if (is_next) {
       join(rows.back(), rank);
     } else {
-      // Ranks of one host follow each other, and its clock is as well known for all of them.
-      rank.clock_ns = !rows.empty() && rows.back().host == rank.host
-                          ? rows.back().clock_ns
-                          : alignment_.own_uncertainty_ns(part.file, rank.arrival_ns)
-                                .value_or(kUnknownClock_ns);
       rows.push_back(rank);
     }
   }
+}
+
+void Facts::finish_ranks(const match::MatchedOperation& operation,
+                         std::vector<RankTimes>& rows) const {
+  put_on_common_clock(alignment_, all_need_all(traces_, operation), rows);
   sort_by_arrival(rows);
 }
 
@@ -158,6 +158,7 @@ FlowOfOperation Facts::flow_of(std::size_t operation, const std::vector<RankTime
 OperationFacts Facts::ranks_of(std::size_t operation, std::vector<RankTimes>& rows) const {
   const match::MatchedOperation& matched = matches_.operations[operation];
   read_ranks(matched, rows);
+  finish_ranks(matched, rows);
   Arrivals arrivals;
   return make(matched, flow_of(operation, rows), rows, arrivals);
 }
@@ -167,12 +168,13 @@ OperationFacts Facts::make_from(std::size_t operation, std::span<const match::Pa
                                 std::vector<RankTimes>& rows, Arrivals& arrivals) const {
   const match::MatchedOperation& matched = matches_.operations[operation];
   take_ranks(matched, parts, executions, rows);
+  finish_ranks(matched, rows);
   return make(matched, flow_of(operation, rows), rows, arrivals);
 }
 
 std::int64_t Facts::last_arrival_ns(std::size_t operation, std::vector<RankTimes>& rows) const {
   read_ranks(matches_.operations[operation], rows);
-  return rows.empty() ? 0 : rows.back().arrival_ns;
+  return rows.empty() ? 0 : last_arrival_of(alignment_, rows);
 }
 
 OperationFacts Facts::of_group(const std::vector<std::uint32_t>& operations,
@@ -181,6 +183,7 @@ OperationFacts Facts::of_group(const std::vector<std::uint32_t>& operations,
   FlowOfOperation flow{Flow::kAll, RankTimes::kNobody, {}};
   for (const std::uint32_t operation : operations) {
     read_ranks(matches_.operations[operation], rows);
+    finish_ranks(matches_.operations[operation], rows);
     all.insert(all.end(), rows.begin(), rows.end());
     const Flow own = flow_of(operation, rows).flow;
     flow.flow = own == flow.flow ? own : Flow::kUnknown;

@@ -16,6 +16,7 @@
 
 #include "analyzer/align/alignment.h"
 #include "analyzer/facts/flow.h"
+#include "analyzer/facts/host_times.h"
 #include "analyzer/facts/interval.h"
 #include "analyzer/facts/operation_times.h"
 #include "analyzer/facts/rank_times.h"
@@ -111,13 +112,13 @@ class Facts {
   void last_arrivals(std::span<const std::uint32_t> operations, const Take& take) const {
     match::Executions memory;
     std::vector<RankTimes> rows;
-    match::read_parts(traces_, matches_, operations, memory,
-                      [&](std::size_t i, std::span<const match::Part> parts,
-                          std::span<const model::Execution> executions) {
-                        take_ranks(matches_.operations[operations[i]], parts, executions, rows);
-                        take(i,
-                             rows.empty() ? std::optional<std::int64_t>() : rows.back().arrival_ns);
-                      });
+    match::read_parts(
+        traces_, matches_, operations, memory,
+        [&](std::size_t i, std::span<const match::Part> parts,
+            std::span<const model::Execution> executions) {
+          take_ranks(matches_.operations[operations[i]], parts, executions, rows);
+          take(i, rows.empty() ? std::optional<std::int64_t>() : last_arrival_of(alignment_, rows));
+        });
   }
   /// The last arrival alone, which takes less time. `rows` is for its memory.
   std::int64_t last_arrival_ns(std::size_t operation, std::vector<RankTimes>& rows) const;
@@ -140,10 +141,12 @@ class Facts {
   OperationFacts make_from(std::size_t operation, std::span<const match::Part> parts,
                            std::span<const model::Execution> executions,
                            std::vector<RankTimes>& rows, Arrivals& arrivals) const;
-  /// Fills in all but what they waited.
+  /// Both fill in all but what they waited, by member, and by the clocks of their hosts.
   void read_ranks(const match::MatchedOperation& operation, std::vector<RankTimes>& rows) const;
   void take_ranks(const match::MatchedOperation& operation, std::span<const match::Part> parts,
                   std::span<const model::Execution> executions, std::vector<RankTimes>& rows) const;
+  /// Puts them on the common clock, and in the order of arrival.
+  void finish_ranks(const match::MatchedOperation& operation, std::vector<RankTimes>& rows) const;
   void compute_operations() const;
 
   const model::Traces& traces_;

@@ -71,6 +71,12 @@ std::vector<Link> links_of(const model::Traces& traces, const match::Matches& ma
 
 }  // namespace
 
+bool all_need_all(const model::Traces& traces, const match::MatchedOperation& operation) {
+  return operation.way == match::Way::kPair || operation.way == match::Way::kGroup
+             ? operation.pattern == match::Pattern::kAlltoAll
+             : flow_of_function(traces.names.text(operation.func)) == Flow::kAll;
+}
+
 FlowOfOperation flow_of(const model::Traces& traces, const match::Matches& matches,
                         const match::MatchedOperation& operation, std::span<const RankTimes> rows) {
   FlowOfOperation made;

@@ -36,6 +36,9 @@ struct FlowOfOperation {
   std::vector<Link> links;                  // of kLinks
 };
 
+/// Whether every rank needs every other by the function alone, which takes less time.
+bool all_need_all(const model::Traces& traces, const match::MatchedOperation& operation);
+
 /// `rows` are the ranks of that operation that have a time.
 FlowOfOperation flow_of(const model::Traces& traces, const match::Matches& matches,
                         const match::MatchedOperation& operation, std::span<const RankTimes> rows);

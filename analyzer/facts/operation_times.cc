@@ -38,7 +38,7 @@ class Finder {
       times_.busy.reset();
     }
     if (flow_.flow == Flow::kLinks && flow_.links.empty() && has_all_ranks_ && count() == 1) {
-      times_.busy = Interval{rows_[0].wall_ns(), rows_[0].wall_ns()};  // it sends to itself
+      times_.busy = Interval{rows_[0].least_wall_ns(), rows_[0].most_wall_ns()};  // to itself
     }
     if (times_.busy) {
       times_.busy->least_ns = std::clamp<std::int64_t>(
@@ -120,7 +120,7 @@ class Finder {
   // rank's buffers.
   void end_at(std::uint32_t row, const Seen& seen, bool own_counts) {
     const RankTimes& times = rows_[row];
-    const std::int64_t wall_ns = times.wall_ns();
+    const std::int64_t wall_ns = times.most_wall_ns();
     const Latest::Moment& needed = seen.needed;
     std::int64_t most_ns = own_counts ? wall_ns : Latest::kUnknown;
     if (needed.row != RankTimes::kNobody && needed.time_ns != Latest::kNever) {

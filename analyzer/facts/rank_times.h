@@ -44,9 +44,13 @@ struct RankTimes {
   /// kNobody if that is 0.
   std::uint32_t waits_for = kNobody;
 
-  /// Its time in the operation, at most.
+  /// Its time in the operation as its stamps show it: at most, where it may have come later.
   std::int64_t wall_ns() const { return subtract_saturating(end_ns, arrival_ns); }
-  std::int64_t least_wall_ns() const { return subtract_saturating(wall_ns(), open_ns); }
+  /// The same as its stamps bound it.
+  std::int64_t least_wall_ns() const {
+    return subtract_saturating(wall_ns(), add_saturating(open_ns, error.step_ns));
+  }
+  std::int64_t most_wall_ns() const { return add_saturating(wall_ns(), error.step_ns); }
   /// Its arrival, as early and as late as the stamps of its own host allow.
   std::int64_t earliest_ns() const { return subtract_saturating(arrival_ns, error.late_ns); }
   std::int64_t latest_ns() const {

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstdint>
 #include <random>
 #include <string>
@@ -262,11 +263,130 @@ TEST_CASE("nothing is known between hosts whose clocks are not known") {
   const Facts facts(traces, matches, alignment);
   CHECK_FALSE(facts.operations()[0].is_impossible);
   REQUIRE(facts.operations()[0].busy);
-  CHECK(facts.operations()[0].busy->least_ns == 1'000'000);
-  CHECK(facts.operations()[0].busy->most_ns == 1'000'000);
+  CHECK(facts.operations()[0].busy->least_ns == 1'000'000 - align::kGpuStep_ns);
+  CHECK(facts.operations()[0].busy->most_ns == 1'000'000 + align::kGpuStep_ns);
   std::vector<RankTimes> rows;
   facts.ranks_of(0, rows);
   CHECK_FALSE(arrival_difference(rows[0], rows[1]));
+}
+
+TEST_CASE("the step of a GPU's timer is in the interval of a short operation") {
+  std::mt19937_64 random(2);
+  for (int i = 0; i < 500; ++i) {
+    Job job = draw("AllReduce", random);
+    job.data_ns = 4'000 + i;
+    job.ends_ns.clear();
+    job.waits_ns.clear();
+    job.unseen_ns.clear();
+    run(job);
+    TraceBuilder builder;
+    traces_of(job, true, builder);
+    for (std::size_t rank = 0; rank < job.ranks(); ++rank) {
+      model::Operation& one = builder.operations(rank)[0];
+      one.start_ns = *one.start_ns / 1'000 * 1'000;
+      one.end_ns = *one.end_ns / 1'000 * 1'000;
+    }
+    const model::Traces& traces = builder.traces();
+    const match::Matches matches = match::match_operations(traces);
+    const auto alignment = align::Alignment::none(traces);
+    const Facts facts(traces, matches, alignment);
+    REQUIRE(facts.operations()[0].busy);
+    INFO(i);
+    CHECK(facts.operations()[0].busy->least_ns <= job.data_ns);
+    CHECK(facts.operations()[0].busy->most_ns >= job.data_ns);
+  }
+}
+
+// Two hosts of two ranks each, whose clocks run at rates of their own. From the middle on, rank 3
+// comes late to what follows each AllReduce, or to each AllReduce if nothing does.
+struct LongWaits {
+  std::int64_t late_ns;
+  std::string function;  // after each AllReduce; none if it is empty
+  bool is_buffered = false;
+};
+
+std::int64_t own_ns(std::uint32_t rank, std::int64_t true_ns) {
+  const double rate = rank < 2 ? -42.8e-6 : 7.7e-6;
+  return true_ns + (rank < 2 ? 170 : 8'810) + std::llround(rate * static_cast<double>(true_ns));
+}
+
+std::vector<Job> draw_long_waits(const LongWaits& kind) {
+  constexpr int kIterations = 80;
+  std::mt19937_64 random(3);
+  std::vector<Job> jobs;
+  std::vector<std::int64_t> ready_ns(4, 1'000'000'000);
+  for (int i = 0; i < kIterations; ++i) {
+    for (const std::string& function : {std::string("AllReduce"), kind.function}) {
+      if (function.empty()) {
+        continue;
+      }
+      Job& job = jobs.emplace_back();
+      job.function = function;
+      job.is_buffered = kind.is_buffered && function != "AllReduce";
+      job.data_ns = std::uniform_int_distribution<std::int64_t>(20'000, 22'000)(random);
+      const bool is_late =
+          i > kIterations / 3 && (kind.function.empty() || function != "AllReduce");
+      for (std::uint32_t rank = 0; rank < 4; ++rank) {
+        const auto own_time_ns =
+            std::uniform_int_distribution<std::int64_t>(2'000'000, 2'050'000)(random);
+        job.arrivals_ns.push_back(ready_ns[rank] + own_time_ns +
+                                  (is_late && rank == 3 ? kind.late_ns : 0));
+        job.late_ns.push_back(0);
+      }
+      run(job);
+      ready_ns = job.ends_ns;
+    }
+  }
+  return jobs;
+}
+
+TEST_CASE("long waits are as exact as the clock of the rank's own host") {
+  const auto kind =
+      GENERATE(LongWaits{500'000'000, ""}, LongWaits{500'000'000, "Broadcast", true},
+               LongWaits{500'000'000, "Reduce", true}, LongWaits{3'000'000'000, "Broadcast", true},
+               LongWaits{3'000'000'000, "Broadcast", false});
+  const std::vector<Job> jobs = draw_long_waits(kind);
+  TraceBuilder builder;
+  for (std::uint32_t rank = 0; rank < 4; ++rank) {
+    model::TraceFile& file = builder.add_file(rank, "0x1", 4);
+    file.process.host = file.process.boot_id = rank < 2 ? "node0" : "node1";
+    for (std::size_t i = 0; i < jobs.size(); ++i) {
+      model::Operation& one = builder.add(jobs[i].function, i);
+      one.root = jobs[i].function == "AllReduce" ? std::nullopt : std::optional(0U);
+      one.times_from = model::TimesFrom::kGpu;
+      one.start_ns = own_ns(rank, jobs[i].arrivals_ns[rank]);
+      one.enqueue_start_ns = *one.start_ns - 1'000;
+      one.enqueue_end_ns = *one.start_ns;
+      one.end_ns = own_ns(rank, jobs[i].ends_ns[rank]);
+    }
+  }
+  const model::Traces& traces = builder.traces();
+  const match::Matches matches = match::match_operations(traces);
+  const auto alignment = align::Alignment::estimate(traces);
+  REQUIRE(alignment.is_aligned());
+  const Facts facts(traces, matches, alignment);
+  REQUIRE(facts.operations().size() == jobs.size());
+  for (std::size_t i = 0; i < jobs.size(); ++i) {
+    // Times are rounded to nanoseconds.
+    constexpr std::int64_t kRounded_ns = 3;
+    const match::MatchedOperation& matched = matches.operations[i];
+    const Job& job = jobs[*match::operation_of(traces, matches.parts[matched.first_part]).seq];
+    INFO(job.function << " " << i << " of " << kind.late_ns << " ns");
+    const OperationFacts& operation = facts.operations()[i];
+    REQUIRE(operation.busy);
+    CHECK(operation.busy->least_ns <= job.data_ns + kRounded_ns);
+    CHECK(operation.busy->most_ns >= job.data_ns - kRounded_ns);
+    std::vector<RankTimes> rows;
+    facts.ranks_of(i, rows);
+    REQUIRE(rows.size() == 4);
+    for (const RankTimes& rank : rows) {
+      const std::int64_t arrival_ns = job.arrivals_ns[rank.member];
+      const std::int64_t wait_ns = own_ns(rank.member, arrival_ns + job.waits_ns[rank.member]) -
+                                   own_ns(rank.member, arrival_ns);
+      CHECK(rank.wait.least_ns <= wait_ns + kRounded_ns);
+      CHECK(rank.wait.most_ns >= wait_ns - kRounded_ns);
+    }
+  }
 }
 
 }  // namespace
