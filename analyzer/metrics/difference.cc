@@ -178,9 +178,29 @@ Logs logs_of_runs(const std::vector<const TimesOfRun*>& runs) {
   return logs;
 }
 
+// Medians of few times, some of which take far longer than the others, are far off now and then. By
+// their squares these would count for nearly all of the noise, and they hardly move the median.
+// Noise that lasts is there in most blocks, so it stays.
+std::vector<double> without_tails(std::vector<double> values) {
+  constexpr double kMostDeviations = 3;
+  constexpr double kDeviation = 1.4826;  // of a normal distribution, by the median one
+  const double middle = *median_of(values);
+  std::vector<double> distances;
+  for (const double value : values) {
+    distances.push_back(std::abs(value - middle));
+  }
+  const double most = kMostDeviations * kDeviation * *median_of(std::move(distances));
+  for (double& value : values) {
+    value = std::clamp(value, middle - most, middle + most);
+  }
+  return values;
+}
+
 // The greater of the two probabilities that the noise of one side, as long as it lasts, makes such
 // a difference.
-double chance_by_noise(const std::vector<double>& slow, const std::vector<double>& fast) {
+double chance_by_noise(const std::vector<double>& slow_logs, const std::vector<double>& fast_logs) {
+  const std::vector<double> slow = without_tails(slow_logs);
+  const std::vector<double> fast = without_tails(fast_logs);
   const auto reversed = [](std::vector<double> values) {
     for (double& value : values) {
       value = -value;
