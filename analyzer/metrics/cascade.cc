@@ -2,6 +2,7 @@
 #include "analyzer/metrics/cascade.h"
 
 #include <algorithm>
+#include <limits>
 
 #include "analyzer/model/saturating.h"
 
@@ -43,13 +44,7 @@ Cascade::Cascade(const facts::Facts& facts, const GlobalRanks& who)
     std::sort(ranks.begin(), ranks.end());
     communicators += ranks.size() > 1 ? 1 : 0;
   }
-  // In a single communicator where all operations are of all its ranks, everybody has waited for
-  // the same before.
-  is_needed_ =
-      communicators > 1 || std::any_of(matches.operations.begin(), matches.operations.end(),
-                                       [](const match::MatchedOperation& operation) {
-                                         return operation.way == match::Way::kPair;
-                                       });
+  is_several_ = communicators > 1;
 }
 
 std::uint32_t Cascade::rank_of(std::size_t operation, const RankTimes& row) const {
@@ -65,13 +60,18 @@ bool Cascade::takes_part(const Visit& visit, std::uint32_t rank) const {
 }
 
 // Calls `take` with the earlier operations in which a late rank may have got late, the latest
-// first, until it returns false.
+// first, until it returns false, and with the delay there.
 template <typename Take>
 void Cascade::for_each_cause(std::size_t operation, const RankTimes& late, std::uint32_t waiter,
                              Take take) const {
+  const auto& visits = visits_[rank_of(operation, late)];
+  if (visits.empty()) {
+    return;
+  }
   const model::Operation own =
       match::operation_of(facts_.traces(), facts_.matches().parts[late.part]);
-  for (const Visit& visit : visits_[rank_of(operation, late)]) {
+  Delay alike;  // what the waiter waited, less what the late rank did in the same time
+  for (const Visit& visit : visits) {
     const bool has_to_wait =
         visit.thread == own.tid || (visit.stream != model::kNoName && visit.stream == own.stream);
     // The rank's own clock decides, since the estimates of the hosts' clocks bend durations.
@@ -81,8 +81,27 @@ void Cascade::for_each_cause(std::size_t operation, const RankTimes& late, std::
     if (!is_before) {
       continue;
     }
-    // An operation of both ranks delayed both.
-    if (takes_part(visit, waiter) || (has_to_wait && !take(visit))) {
+    if (takes_part(visit, waiter)) {
+      if (visit.holds_up_all) {
+        return;  // they left it together
+      }
+      const auto& others = visits_[waiter];
+      const auto other = std::find_if(others.begin(), others.end(), [&](const Visit& one) {
+        return one.operation == visit.operation;
+      });
+      const bool is_known = other != others.end();
+      alike.least_ns = add_saturating(alike.least_ns, is_known ? other->waited_ns : 0);
+      alike.most_ns = add_saturating(
+          alike.most_ns, is_known ? other->most_ns : std::numeric_limits<std::int64_t>::max());
+    }
+    if (!has_to_wait) {
+      continue;
+    }
+    const Delay both{std::min(alike.least_ns, visit.most_ns),
+                     std::min(alike.most_ns, visit.waited_ns)};
+    alike.least_ns -= both.least_ns;
+    alike.most_ns -= both.most_ns;
+    if (!take(visit, Delay{visit.waited_ns - both.most_ns, visit.most_ns - both.least_ns})) {
       return;
     }
   }
@@ -93,8 +112,8 @@ Division Cascade::divide(std::size_t operation, const std::vector<RankTimes>& ro
   const RankTimes& late = rows[charge.charged];
   std::int64_t left_ns = charge.waited_ns;
   Division division{charge.waited_ns, 0};
-  const auto take = [&](const Visit& visit) {
-    const std::int64_t passed_ns = std::min(left_ns, visit.waited_ns);
+  const auto take = [&](const Visit& visit, const Delay& delay) {
+    const std::int64_t passed_ns = std::min(left_ns, delay.least_ns);
     for (const Origin& origin : visit.waited) {
       const double part =
           static_cast<double>(origin.waited_ns) / static_cast<double>(visit.waited_ns);
@@ -103,12 +122,10 @@ Division Cascade::divide(std::size_t operation, const std::vector<RankTimes>& ro
     }
     left_ns -= passed_ns;
     division.passed_ns += passed_ns;
-    division.kept_ns -= std::min(division.kept_ns, visit.most_ns);
+    division.kept_ns -= std::min(division.kept_ns, delay.most_ns);
     return left_ns > 0;
   };
-  if (is_needed_) {
-    for_each_cause(operation, late, rank_of(operation, rows[charge.waiter]), take);
-  }
+  for_each_cause(operation, late, rank_of(operation, rows[charge.waiter]), take);
   origins.push_back({rank_of(operation, late), division.kept_ns});
   join_origins(origins);
   return division;
@@ -122,12 +139,12 @@ void Cascade::divide_pair(std::size_t operation, const std::vector<RankTimes>& r
   of_pair_.clear();
   std::int64_t left_ns = pair.waited_ns;
   for_each_cause(operation, rows[pair.charged], rank_of(operation, rows[pair.waiter]),
-                 [&](const Visit& visit) {
-                   left_ns -= std::min(left_ns, visit.waited_ns);
+                 [&](const Visit& visit, const Delay& delay) {
+                   left_ns -= std::min(left_ns, delay.least_ns);
                    for (const Origin& origin : *visit.possible) {
                      if (origin.rank != late) {
                        std::int64_t& sum_ns = of_pair_[origin.rank];
-                       sum_ns = add_saturating(sum_ns, std::min(visit.most_ns, origin.waited_ns));
+                       sum_ns = add_saturating(sum_ns, std::min(delay.most_ns, origin.waited_ns));
                      }
                    }
                    return true;
@@ -139,25 +156,38 @@ void Cascade::divide_pair(std::size_t operation, const std::vector<RankTimes>& r
   }
 }
 
+// The pairs of the operation, where nobody has asked for them before.
+const std::vector<Charge>& Cascade::pairs_of(const std::vector<RankTimes>& rows,
+                                             const OperationCharges& charges) {
+  if (!charges.are_pairs_left_out) {
+    return charges.pairs;
+  }
+  pairs_.clear();
+  add_pairs(rows, charges.possibly, pairs_);
+  return pairs_;
+}
+
 const std::vector<Cascade::Possible>& Cascade::divide_possibly(std::size_t operation,
                                                                const std::vector<RankTimes>& rows,
                                                                const OperationCharges& charges) {
   // So many steps an operation may take; where the clocks leave so much open, it is anyone.
   constexpr std::size_t kMostSteps = std::size_t{1} << 18U;
   possible_.clear();
-  if (!is_needed_) {
+  std::size_t steps = 0;
+  bool has_visits = is_several_;
+  for (const PossibleCharge& one : charges.all_possible()) {
+    for (const Visit& visit : visits_[rank_of(operation, rows[one.charged])]) {
+      steps += visit.possible->size() * rows.size();
+      has_visits = true;
+    }
+  }
+  if (!has_visits) {
     for (const PossibleCharge& one : charges.all_possible()) {
       possible_.push_back({kAnyone, {rank_of(operation, rows[one.charged]), one.most_ns}});
     }
     return possible_;
   }
-  std::size_t steps = 0;
-  for (const PossibleCharge& one : charges.all_possible()) {
-    for (const Visit& visit : visits_[rank_of(operation, rows[one.charged])]) {
-      steps += visit.possible->size() * rows.size();
-    }
-  }
-  if (!charges.has_pairs || steps > kMostSteps) {
+  if (!(charges.has_pairs || charges.are_pairs_left_out) || steps > kMostSteps) {
     std::int64_t most_ns = 0;
     for (const facts::Interval& wait : charges.waits) {
       most_ns = add_saturating(most_ns, wait.most_ns);
@@ -166,10 +196,11 @@ const std::vector<Cascade::Possible>& Cascade::divide_possibly(std::size_t opera
     return possible_;
   }
   of_waiter_.clear();
-  for (std::size_t i = 0; i < charges.pairs.size(); ++i) {
-    const std::uint32_t waiter = charges.pairs[i].waiter;
-    divide_pair(operation, rows, charges.pairs[i]);
-    if (i + 1 == charges.pairs.size() || charges.pairs[i + 1].waiter != waiter) {
+  const std::vector<Charge>& pairs = pairs_of(rows, charges);
+  for (std::size_t i = 0; i < pairs.size(); ++i) {
+    const std::uint32_t waiter = pairs[i].waiter;
+    divide_pair(operation, rows, pairs[i]);
+    if (i + 1 == pairs.size() || pairs[i + 1].waiter != waiter) {
       for (const auto& [rank, most_ns] : of_waiter_) {
         possible_.push_back({waiter, {rank, most_ns}});
       }
@@ -182,7 +213,12 @@ const std::vector<Cascade::Possible>& Cascade::divide_possibly(std::size_t opera
 void Cascade::remember(std::size_t operation, const std::vector<RankTimes>& rows,
                        const OperationCharges& charges,
                        const std::vector<std::vector<Origin>>& origins) {
-  if (!is_needed_) {
+  ++operations_;
+  if (charges.holds_up_all && !is_several_) {
+    // The ranks left together, so nothing that was before makes one of them later than another.
+    for (std::deque<Visit>& of_rank : visits_) {
+      of_rank.clear();
+    }
     return;
   }
   std::map<std::uint32_t, std::int64_t> widest_ns;
@@ -210,10 +246,10 @@ void Cascade::remember(std::size_t operation, const std::vector<RankTimes>& rows
     if (visits.size() == kVisits) {
       visits.pop_back();
     }
-    visits.push_front({matched.communicator, pair, rows[i].end_ns,
-                       rows[i].has_execution ? own.end_ns : std::nullopt, own.tid, own.stream,
-                       charges.waits[i].least_ns,
-                       std::max(charges.waits[i].most_ns, charges.waits[i].least_ns), origins[i],
+    const facts::Interval& wait = charges.waits[i];
+    visits.push_front({operations_, charges.holds_up_all, matched.communicator, pair,
+                       rows[i].end_ns, rows[i].has_execution ? own.end_ns : std::nullopt, own.tid,
+                       own.stream, wait.least_ns, std::max(wait.most_ns, wait.least_ns), origins[i],
                        possible});
   }
 }

@@ -41,9 +41,9 @@ class Cascade {
 
   Cascade(const facts::Facts& facts, const GlobalRanks& who);
 
-  /// Whether somebody may be late for what happened in another operation. Else pairs of charges
-  /// make no difference.
-  bool is_needed() const { return is_needed_; }
+  /// Whether pairs of charges are nearly always needed. Else somebody may be late for what happened
+  /// in another operation only behind one that did not hold up all ranks alike.
+  bool needs_pairs() const { return is_several_; }
 
   /// Divides one wait among its origins, which are added to `origins`, each with what is surely due
   /// to it: those that the charged rank had waited for itself, and the charged rank.
@@ -80,15 +80,16 @@ class Cascade {
         }
       }
     }
-    archive(shared);
+    archive(shared, operations_);
     for (std::deque<Visit>& of_rank : visits_) {
       std::uint64_t size = of_rank.size();
       archive(size);
       of_rank.resize(size);
       for (Visit& visit : of_rank) {
         std::uint64_t place = places.empty() ? 0 : places[visit.possible];
-        archive(visit.communicator, visit.pair, visit.end_ns, visit.own_end_ns, visit.thread,
-                visit.stream, visit.waited_ns, visit.most_ns, visit.waited, place);
+        archive(visit.operation, visit.holds_up_all, visit.communicator, visit.pair, visit.end_ns,
+                visit.own_end_ns, visit.thread, visit.stream, visit.waited_ns, visit.most_ns,
+                visit.waited, place);
         visit.possible = shared.at(place);
       }
     }
@@ -96,6 +97,8 @@ class Cascade {
 
  private:
   struct Visit {
+    std::uint64_t operation = 0;  // counted by operations_
+    bool holds_up_all = false;    // nobody left it before all had come
     std::uint32_t communicator = 0;
     std::vector<std::uint32_t> pair;  // its ranks, if it is one
     std::int64_t end_ns = 0;
@@ -108,6 +111,12 @@ class Cascade {
     /// The most that any rank of the operation waited, by the rank that it was due to.
     std::shared_ptr<const std::vector<Origin>> possible;
   };
+  // By how much a rank was late for the waiter because of its wait in an earlier operation. What
+  // the waiter itself waited in that or later ones, if both took part, delayed both.
+  struct Delay {
+    std::int64_t least_ns = 0;
+    std::int64_t most_ns = 0;
+  };
   // A wait further back than so many operations of the rank explains nothing.
   static constexpr std::size_t kVisits = 8;
 
@@ -118,14 +127,18 @@ class Cascade {
                       Take take) const;
   void divide_pair(std::size_t operation, const std::vector<facts::RankTimes>& rows,
                    const Charge& pair);
+  const std::vector<Charge>& pairs_of(const std::vector<facts::RankTimes>& rows,
+                                      const OperationCharges& charges);
 
   const facts::Facts& facts_;
   const GlobalRanks& who_;
-  bool is_needed_ = false;
+  bool is_several_ = false;  // there are several communicators
+  std::uint64_t operations_ = 0;
   std::vector<std::vector<std::uint32_t>> ranks_;  // by communicator, ascending
   std::vector<std::deque<Visit>> visits_;          // by rank, the latest first
   // These are of one operation.
   std::vector<Possible> possible_;
+  std::vector<Charge> pairs_;
   std::map<std::uint32_t, std::int64_t> of_waiter_;
   std::map<std::uint32_t, std::int64_t> of_pair_;
 };

@@ -209,7 +209,7 @@ std::optional<double> ChargeBlocks::chance_of_noise(const OfCommunicator& one, A
 
 // A root of a Broadcast has made others wait before it comes to what follows, and one of a Reduce
 // has waited itself. So it is late less or more often than they are. It is not compared with them
-// there, unless all are roots in turn, or hardly ever.
+// there, unless all are roots about as often, or hardly ever.
 std::vector<bool> ChargeBlocks::find_unlike(const OfCommunicator& one,
                                             const std::vector<bool>& is_left_out) const {
   constexpr std::uint64_t kOften = 20;  // one of so many operations
@@ -220,9 +220,10 @@ std::vector<bool> ChargeBlocks::find_unlike(const OfCommunicator& one,
   for (const std::vector<std::uint64_t>* const roots : {&one.rooted, &one.drains}) {
     const std::uint64_t times = std::accumulate(roots->begin(), roots->end(), std::uint64_t{0});
     const bool is_often = times * kOften >= one.operations;
-    const bool are_all = std::find(roots->begin(), roots->end(), 0U) == roots->end();
-    for (std::size_t member = 0; member < roots->size() && is_often && !are_all; ++member) {
-      unlike[member] = unlike[member] || (*roots)[member] > 0;
+    const std::uint64_t least =
+        roots->empty() ? 0 : *std::min_element(roots->begin(), roots->end());
+    for (std::size_t member = 0; member < roots->size() && is_often; ++member) {
+      unlike[member] = unlike[member] || (*roots)[member] > 2 * least;
     }
   }
   return unlike;

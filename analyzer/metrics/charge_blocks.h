@@ -36,6 +36,10 @@ struct BlockCharge {
     most_elsewhere += other.most_elsewhere;
     return *this;
   }
+  BlockCharge operator/(double by) const {
+    return {least / by, least_in_host / by, least_elsewhere / by,
+            most / by,  most_in_host / by,  most_elsewhere / by};
+  }
 };
 
 class ChargeBlocks {

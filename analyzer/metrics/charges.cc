@@ -16,7 +16,30 @@ std::int64_t positive(std::int64_t value) {
   return std::max<std::int64_t>(value, 0);
 }
 
+// Returns how long one may have waited for another, and never more than `limit_ns`.
+std::int64_t add_pair(const std::vector<RankTimes>& rows, std::uint32_t waiter,
+                      std::uint32_t charged, std::int64_t limit_ns, std::vector<Charge>& pairs) {
+  if (waiter == charged) {
+    return 0;
+  }
+  const auto behind = facts::arrival_difference(rows[waiter], rows[charged]);
+  const std::int64_t most_ns = behind ? std::min(positive(behind->most_ns), limit_ns) : limit_ns;
+  if (most_ns > 0) {
+    pairs.push_back({waiter, charged, most_ns});
+  }
+  return most_ns;
+}
+
 }  // namespace
+
+void add_pairs(const std::vector<RankTimes>& rows, const std::vector<PossibleCharge>& possibly,
+               std::vector<Charge>& pairs) {
+  for (std::uint32_t i = 0; i < rows.size(); ++i) {
+    for (const PossibleCharge& possible : possibly) {
+      add_pair(rows, i, possible.charged, rows[i].wall_ns(), pairs);
+    }
+  }
+}
 
 const OperationCharges& ChargeFinder::find(std::size_t operation, facts::Basis basis,
                                            const std::vector<RankTimes>& rows,
@@ -28,10 +51,12 @@ const OperationCharges& ChargeFinder::find(std::size_t operation, facts::Basis b
   }
   found_.likeness = Likeness::kNone;
   found_.root = RankTimes::kNobody;
+  found_.holds_up_all = false;
   if (rows.size() < 2) {
     return found_;
   }
   const facts::FlowOfOperation flow = facts_.flow_of(operation, rows);
+  found_.holds_up_all = flow.flow == facts::Flow::kAll;
   if (basis == facts::Basis::kSome) {
     leave_open(rows);
     return found_;
@@ -79,6 +104,7 @@ void ChargeFinder::clear() {
   found_.behind.clear();
   found_.pairs.clear();
   found_.has_pairs = true;
+  found_.are_pairs_left_out = false;
 }
 
 // Some ranks ran it, and of others only the calls are known: any of them may have come last. Those
@@ -117,10 +143,10 @@ void ChargeFinder::hold_up(const std::vector<RankTimes>& rows) {
     found_.behind.push_back({i, most.all_ns, most.in_host_ns, 0});
   }
   found_.pairs.clear();
-  found_.has_pairs = needs_pairs_ && rows.size() * rows.size() <= kMostPairs;
+  found_.has_pairs = rows.size() * rows.size() <= kMostPairsOfAll;
   for (std::uint32_t i = 0; i < rows.size() && found_.has_pairs; ++i) {
     for (std::uint32_t k = 0; k < rows.size(); ++k) {
-      add_pair(rows, i, k, rows[i].wait.most_ns);
+      add_pair(rows, i, k, rows[i].wait.most_ns, found_.pairs);
     }
   }
 }
@@ -129,7 +155,7 @@ void ChargeFinder::hold_up(const std::vector<RankTimes>& rows) {
 void ChargeFinder::hold_up_by_links(const std::vector<RankTimes>& rows,
                                     const std::vector<facts::Link>& links) {
   for (const facts::Link& link : links) {
-    add_pair(rows, link.source, link.destination, rows[link.source].wait.most_ns);
+    add_pair(rows, link.source, link.destination, rows[link.source].wait.most_ns, found_.pairs);
   }
   // Two ranks may send to each other: one waits for the other once.
   const auto order = [](const Charge& a, const Charge& b) {
@@ -184,26 +210,12 @@ void ChargeFinder::add_possible(const std::vector<RankTimes>& rows, const facts:
     const HostWaits::Most most = host_waits_.until(rows[i]);
     found_.possibly.push_back({i, most.all_ns, most.in_host_ns});
   }
-  found_.has_pairs = needs_pairs_ && rows.size() * found_.possibly.size() <= kMostPairs;
-  for (std::uint32_t i = 0; i < rows.size() && found_.has_pairs; ++i) {
-    for (const PossibleCharge& possible : found_.possibly) {
-      add_pair(rows, i, possible.charged, rows[i].wall_ns());
-    }
+  const bool are_few = rows.size() * found_.possibly.size() <= kMostPairs;
+  found_.has_pairs = needs_pairs_ && are_few;
+  found_.are_pairs_left_out = !needs_pairs_ && are_few;
+  if (found_.has_pairs) {
+    add_pairs(rows, found_.possibly, found_.pairs);
   }
-}
-
-// Returns how long one may have waited for another, and never more than `limit_ns`.
-std::int64_t ChargeFinder::add_pair(const std::vector<RankTimes>& rows, std::uint32_t waiter,
-                                    std::uint32_t charged, std::int64_t limit_ns) {
-  if (waiter == charged) {
-    return 0;
-  }
-  const auto behind = facts::arrival_difference(rows[waiter], rows[charged]);
-  const std::int64_t most_ns = behind ? std::min(positive(behind->most_ns), limit_ns) : limit_ns;
-  if (most_ns > 0) {
-    found_.pairs.push_back({waiter, charged, most_ns});
-  }
-  return most_ns;
 }
 
 void ChargeFinder::find_from_root(const std::vector<RankTimes>& rows, std::uint32_t root) {
@@ -221,7 +233,7 @@ void ChargeFinder::find_from_root(const std::vector<RankTimes>& rows, std::uint3
         found_.surely.push_back({i, root, waited_ns});
       }
     }
-    const std::int64_t most_ns = add_pair(rows, i, root, wall_ns);
+    const std::int64_t most_ns = add_pair(rows, i, root, wall_ns, found_.pairs);
     possible.most_ns = add_saturating(possible.most_ns, most_ns);
     if (rows[i].host == rows[root].host) {
       possible.most_in_host_ns = add_saturating(possible.most_in_host_ns, most_ns);
@@ -237,9 +249,14 @@ void ChargeFinder::find_from_root(const std::vector<RankTimes>& rows, std::uint3
 void ChargeFinder::find_by_facts(const std::vector<RankTimes>& rows,
                                  const facts::FlowOfOperation& flow) {
   most_ns_.assign(rows.size(), 0);
+  most_in_host_ns_.assign(rows.size(), 0);
   const auto may_wait = [&](std::uint32_t waiter, std::uint32_t charged) {
-    const std::int64_t most_ns = add_pair(rows, waiter, charged, rows[waiter].wait.most_ns);
+    const std::int64_t most_ns =
+        add_pair(rows, waiter, charged, rows[waiter].wait.most_ns, found_.pairs);
     most_ns_[charged] = add_saturating(most_ns_[charged], most_ns);
+    if (rows[waiter].host == rows[charged].host) {
+      most_in_host_ns_[charged] = add_saturating(most_in_host_ns_[charged], most_ns);
+    }
   };
   const auto is_surely_last = [&](std::uint32_t waiter, std::uint32_t source) {
     const std::uint32_t last = rows[waiter].waits_for;
@@ -281,7 +298,7 @@ void ChargeFinder::find_by_facts(const std::vector<RankTimes>& rows,
   }
   for (std::uint32_t i = 0; i < rows.size(); ++i) {
     if (most_ns_[i] > 0) {
-      found_.possibly.push_back({i, most_ns_[i], 0, 0});
+      found_.possibly.push_back({i, most_ns_[i], most_in_host_ns_[i], 0});
     }
   }
 }

@@ -18,7 +18,7 @@ namespace ringside::metrics {
 enum class Likeness : std::uint8_t {
   kAlike,     // each of them is charged as easily as any other
   kRooted,    // only the root can be charged
-  kDraining,  // only the root waits, so it comes later to what follows than the others
+  kDraining,  // only the root waits: each other one is charged as easily as any, and it is not
   kNone,      // they have different work, so that nothing says what an average rank would cause
 };
 
@@ -51,8 +51,10 @@ struct OperationCharges {
   /// The same, if a rank may also hold others up that do not need it: because it passes data on, or
   /// its buffers are full. Else empty.
   std::vector<PossibleCharge> behind;
-  std::vector<Charge> pairs;  // all that is possible for each waiter, by waiter
-  bool has_pairs = false;     // else they are too many, or nobody needs them
+  std::vector<Charge> pairs;        // all that is possible for each waiter, by waiter
+  bool has_pairs = false;           // else they are too many, or left out, or anybody's
+  bool are_pairs_left_out = false;  // nobody has needed them so far: add_pairs() finds them
+  bool holds_up_all = false;        // every rank needs every other
 
   /// All that others may have waited for each rank.
   const std::vector<PossibleCharge>& all_possible() const {
@@ -60,13 +62,20 @@ struct OperationCharges {
   }
 };
 
+/// Adds the pairs of an operation in which every rank needs every other. They are found where ranks
+/// may have been held up by other operations.
+void add_pairs(const std::vector<facts::RankTimes>& rows,
+               const std::vector<PossibleCharge>& possibly, std::vector<Charge>& pairs);
+
 /// Finds them. It keeps its memory from one operation to the next.
 class ChargeFinder {
  public:
   /// With more pairs than this, there are none.
   static constexpr std::size_t kMostPairs = std::size_t{1} << 15U;
+  /// The same where any rank may have held up any other: then there are as many each time.
+  static constexpr std::size_t kMostPairsOfAll = std::size_t{1} << 12U;
 
-  /// `needs_pairs`: else nobody asks for them where every rank needs every other.
+  /// `needs_pairs`: else they are left out where every rank needs every other.
   ChargeFinder(const facts::Facts& facts, bool needs_pairs)
       : facts_(facts), needs_pairs_(needs_pairs) {}
 
@@ -83,8 +92,6 @@ class ChargeFinder {
                         const std::vector<facts::Link>& links);
   void add_sure(const std::vector<facts::RankTimes>& rows, const facts::Latest& possible);
   void add_possible(const std::vector<facts::RankTimes>& rows, const facts::Latest& needed);
-  std::int64_t add_pair(const std::vector<facts::RankTimes>& rows, std::uint32_t waiter,
-                        std::uint32_t charged, std::int64_t limit_ns);
   void clear();
   void find_from_root(const std::vector<facts::RankTimes>& rows, std::uint32_t root);
   void find_by_facts(const std::vector<facts::RankTimes>& rows, const facts::FlowOfOperation& flow);
@@ -94,6 +101,7 @@ class ChargeFinder {
   OperationCharges found_;
   HostWaits host_waits_;               // of this operation
   std::vector<std::int64_t> most_ns_;  // by row
+  std::vector<std::int64_t> most_in_host_ns_;
 };
 
 }  // namespace ringside::metrics

@@ -58,7 +58,7 @@ bool LateCosts::add_all(const facts::Fold& also) {
   constexpr std::size_t kTogether = match::Executions::kAtATime;
   bool is_contradictory = false;
   const std::vector<std::uint32_t> order = order_operations(facts_, &is_contradictory);
-  std::vector<ChargeFinder> finders(core_count(), ChargeFinder(facts_, cascade_.is_needed()));
+  std::vector<ChargeFinder> finders(core_count(), ChargeFinder(facts_, cascade_.needs_pairs()));
   // The memory of each serves one operation after the other.
   std::vector<match::Executions> executions(core_count());
   std::vector<Read> reads;
@@ -100,7 +100,7 @@ std::size_t LateCosts::count_at_a_time(std::span<const std::uint32_t> order,
   for (std::size_t bytes = 0; last < order.size() && bytes < kBytesAtATime; ++last) {
     const std::size_t parts = matches_.operations[order[last]].part_count;
     bytes += parts * sizeof(RankTimes);
-    bytes += cascade_.is_needed()
+    bytes += cascade_.needs_pairs()
                  ? std::min(parts * parts, ChargeFinder::kMostPairs) * sizeof(Charge)
                  : 0;
   }
@@ -358,9 +358,16 @@ void LateCosts::take_possible(std::uint32_t operation, const OperationCharges& c
 }
 
 void LateCosts::add_to_blocks(const OperationCharges& charges) {
-  if (charges.likeness == Likeness::kDraining && charges.root != RankTimes::kNobody) {
-    blocks_.add_drain(rows_[charges.root].member);
-  }
+  const bool is_draining =
+      charges.likeness == Likeness::kDraining && charges.root != RankTimes::kNobody;
+  // Where only the root waits, the others stay behind when they are late once. Only their own times
+  // tell that from being late again, and the network's times do not show these.
+  const bool is_comparable =
+      charges.likeness == Likeness::kAlike ||
+      (is_draining && std::none_of(rows_.begin(), rows_.end(), [](const RankTimes& row) {
+         return row.times_from == model::TimesFrom::kProxy;
+       }));
+  BlockCharge of_others;
   for (const PossibleCharge& one : charges.possibly) {
     const PossibleCharge possible = fresh_part_of(one);
     const OfRow& row = of_rows_[possible.charged];
@@ -376,9 +383,16 @@ void LateCosts::add_to_blocks(const OperationCharges& charges) {
     const std::uint32_t member = rows_[possible.charged].member;
     if (charges.likeness == Likeness::kRooted) {
       blocks_.add_root(member, charge, static_cast<double>(possible.mirrored_ns));
-    } else if (charges.likeness == Likeness::kAlike) {
+    } else if (is_comparable) {
       blocks_.add(member, charge);
+      of_others += charge;
     }
+  }
+  if (is_draining) {
+    // The root counts as one that is charged like the others in the mean.
+    const std::uint32_t root = rows_[charges.root].member;
+    blocks_.add_drain(root);
+    blocks_.add(root, of_others / static_cast<double>(rows_.size() - 1));
   }
 }
 

@@ -81,6 +81,9 @@ LateTimes describe_events(const std::vector<LateEvent>& events, std::uint64_t op
   LateTimes times;
   const auto typical = choose_typical(events);
   times.times = typical.size();
+  for (const LateEvent* const event : typical) {
+    times.cost_ns = add_saturating(times.cost_ns, event->cost_ns);
+  }
   if (!typical.empty() && operations > 0) {
     times.since_ns = beginning(typical, operations);
     find_period(typical, times);

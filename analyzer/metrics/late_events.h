@@ -22,6 +22,7 @@ struct LateEvent {
 /// (the mean by cost), so that many small ones do not hide a few that matter.
 struct LateTimes {
   std::uint64_t times = 0;
+  std::int64_t cost_ns = 0;  // of these together
   std::optional<std::int64_t> since_ns;
   /// One of so many operations, and of how much time: where nine tenths of the distances are alike.
   std::optional<std::uint64_t> every_operations;

@@ -2,6 +2,7 @@
 #include "analyzer/metrics/stragglers.h"
 
 #include <algorithm>
+#include <cmath>
 #include <set>
 #include <tuple>
 #include <utility>
@@ -41,13 +42,24 @@ std::vector<Lateness> finish(std::vector<Suspect> candidates) {
   return finished;
 }
 
+// Few great arrivals fall on one of `count` by chance. Then what it costs beside them must be worth
+// a warning: they have no part in what is no chance.
+bool is_late_beside_events(const Stragglers& counts, const Lateness& one, std::size_t count) {
+  constexpr double kOfChance = 100;
+  if (std::pow(static_cast<double>(count), static_cast<double>(one.times.times) - 1) >= kOfChance) {
+    return true;
+  }
+  Lateness rest = one;
+  rest.cost_ns -= std::min(rest.cost_ns, one.times.cost_ns);
+  return one.times.times > 1 && counts.share_of(rest) > kOpenShare;
+}
+
 void describe(LateCosts& costs) {
   for (std::vector<Suspect>* const candidates : {&costs.ranks, &costs.hosts}) {
     for (Suspect& one : *candidates) {
       if (one.facts.is_straggler) {
         one.facts.times = describe_events(one.events, one.facts.took_part);
-        // One arrival that costs nearly all is an event, and makes no late rank.
-        one.facts.is_straggler = one.facts.times.times != 1;
+        one.facts.is_straggler = is_late_beside_events(costs.counts, one.facts, candidates->size());
       }
       find_median(one);
     }

@@ -139,7 +139,8 @@ def check_rooted(job):
     hosts = job.random.choice((1, 1, 2))
     job.fix(hosts=hosts, ranks_per_host=job.random.choice((2, 3, 4) if hosts == 1 else (1, 2)))
     rooted = job.random.choice(("Reduce:65536,AllReduce:65536", "AllReduce:65536,Reduce:65536",
-                                "AllReduce:65536,Broadcast:65536"))
+                                "AllReduce:65536,Broadcast:65536", "Reduce:65536",
+                                "Reduce:65536,Broadcast:65536"))
     job.generate("--pattern", rooted, *job.random.choice((("--tails", 1.5), ("--tails", 1.5), ())))
     return clean_outcomes(job)
 
@@ -245,6 +246,23 @@ def check_cascade(job):
             ("not the head", job.rows[0]["rank"] != f"rank {rank}", job.rows[0])]
 
 
+def check_reduce(job):
+    """A rank is late to a Reduce, and holds up all others by its root. Before an AllReduce only the
+    even ranks are roots, which are not compared with the others. Those in the chain that come after
+    the late rank waited as well, perhaps for each other: that may leave it open."""
+    job.fix(hosts=1, ranks_per_host=job.random.choice((4, 8)), compute_us=1000, iterations=100)
+    rank = job.random.randrange(1, job.ranks, 2)
+    rooted = job.random.choice(("Reduce:65536", "Reduce:65536,AllReduce:1024"))
+    job.generate("--pattern", rooted, "--straggler", f"{rank}:{job.random.choice((5000, 15000))}")
+    found = [text for kind, text in job.findings() if kind == "straggler"]
+    blamed = [text for text in found if not text.startswith(f"rank {rank} (")]
+    is_named = blamed != found
+    is_missed = not is_named and (rooted == "Reduce:65536" or job.status() == "ok")
+    return [("missed", is_missed, found), ("unknown", not is_named and not is_missed, None),
+            ("others blamed", bool(blamed), blamed),
+            ("not the head", job.rows[0]["rank"] != f"rank {rank}", job.rows[0])]
+
+
 def check_pairs(job):
     """The same over as many hosts as there are ranks."""
     job.fix(hosts=job.random.choice((4, 8)), ranks_per_host=1)
@@ -269,6 +287,7 @@ CHECKS = {
     "in-turn": (check_in_turn, LATE),
     "late-host": (check_late_host, LATE),
     "cascade": (check_cascade, LATE | {"not the head": 0.01}),
+    "reduce": (check_reduce, LATE | {"not the head": 0.01}),
     "pairs": (check_pairs, LATE),
 }
 

@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Tests who is charged around operations with a root, which do not hold up all ranks alike. Times
+// are made by hand, so the truth is in each test.
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "analyzer/metrics/stragglers.h"
+#include "test/unit/analyzer/trace_builder.h"
+#include "test/unit/catch.h"
+
+namespace ringside::metrics {
+namespace {
+
+constexpr std::int64_t kMs = 1'000'000;
+
+// One operation of an iteration: when each rank starts and ends, from the begin of the iteration.
+struct Step {
+  std::string function;
+  std::uint32_t root = 0;
+  std::vector<std::int64_t> starts_ns;
+  std::vector<std::int64_t> ends_ns;
+};
+
+// Calls steps_of(i) for each iteration. All ranks are on one host, and their stamps have no error.
+template <typename StepsOf>
+Stragglers find(std::uint32_t ranks, int iterations, std::int64_t period_ns, StepsOf steps_of) {
+  TraceBuilder builder;
+  for (std::uint32_t rank = 0; rank < ranks; ++rank) {
+    builder.add_file(rank, "0x1", ranks);
+    for (int i = 0; i < iterations; ++i) {
+      const std::int64_t at_ns = kMs + period_ns * i;
+      for (const Step& step : steps_of(i)) {
+        model::Operation& one = builder.add(step.function, static_cast<std::uint64_t>(i));
+        if (step.function == "Reduce" || step.function == "Broadcast") {
+          one.root = step.root;
+        }
+        one.start_ns = at_ns + step.starts_ns[rank];
+        one.enqueue_start_ns = *one.start_ns;
+        one.enqueue_end_ns = *one.start_ns;
+        one.end_ns = at_ns + step.ends_ns[rank];
+      }
+    }
+  }
+  const model::Traces& traces = builder.traces();
+  const match::Matches matches = match::match_operations(traces);
+  const auto alignment = align::Alignment::estimate(traces);
+  return find_stragglers(facts::Facts(traces, matches, alignment));
+}
+
+const Lateness& of(const Stragglers& found, const std::string& label) {
+  for (const Lateness& one : found.ranks) {
+    if (one.label == label) {
+      return one;
+    }
+  }
+  FAIL("no " << label);
+  return found.ranks.front();
+}
+
+// Rank 3 comes 15 ms late, and only the root waits for it.
+Step reduce_with_late_rank() {
+  return {
+      "Reduce", 0, {0, 0, 0, 15 * kMs}, {15 * kMs + 100'000, 100'000, 100'000, 15 * kMs + 50'000}};
+}
+
+TEST_CASE("a root that waited in a Reduce passes on what it makes others wait") {
+  const Step reduce = reduce_with_late_rank();
+  const Step all_reduce = {"AllReduce",
+                           0,
+                           {15 * kMs + 200'000, 200'000, 200'000, 15 * kMs + 150'000},
+                           std::vector<std::int64_t>(4, 15 * kMs + 300'000)};
+  const Stragglers found = find(4, 100, 17 * kMs, [&](int) {
+    return std::vector<Step>{reduce, all_reduce};
+  });
+  // In each iteration rank 0 waits 15 ms for rank 3, and so two ranks 15 ms for rank 0. Without the
+  // lateness of rank 3 nobody would wait for longer than 0.1 ms.
+  const Lateness& late = of(found, "rank 3");
+  CHECK(late.cost_ns <= 4500 * kMs);
+  CHECK(late.cost_ns == Approx(4500 * kMs).epsilon(0.02));
+  CHECK(late.cost_most_ns >= 4500 * kMs);
+  CHECK(late.is_straggler);
+  const Lateness& root = of(found, "rank 0");
+  CHECK(root.caused_wait_ns == Approx(3000 * kMs).epsilon(0.01));
+  CHECK(root.passed_on_ns == Approx(3000 * kMs).epsilon(0.02));
+  CHECK(root.cost_ns <= 15 * kMs);
+  CHECK_FALSE(root.is_straggler);
+}
+
+TEST_CASE("what a waiting rank has waited alike is not passed on again") {
+  const Step reduce = reduce_with_late_rank();
+  const Step broadcast = {"Broadcast",
+                          0,
+                          {15 * kMs + 100'000, 200'000, 200'000, 15 * kMs + 100'000},
+                          std::vector<std::int64_t>(4, 15 * kMs + 200'000)};
+  const Step all_reduce = {
+      "AllReduce",
+      0,
+      {20 * kMs + 200'000, 15 * kMs + 200'000, 15 * kMs + 200'000, 15 * kMs + 200'000},
+      std::vector<std::int64_t>(4, 20 * kMs + 300'000)};
+  const Stragglers found = find(4, 100, 22 * kMs, [&](int) {
+    return std::vector<Step>{reduce, broadcast, all_reduce};
+  });
+  // The root itself comes 5 ms late to the AllReduce, in which three ranks wait for it. What ranks
+  // 1 and 2 waited for it in the Broadcast, 14.9 ms, was due to rank 3.
+  const Lateness& root = of(found, "rank 0");
+  CHECK(root.cost_ns <= 1500 * kMs);
+  CHECK(root.cost_ns == Approx(1500 * kMs).epsilon(0.05));
+  CHECK(root.cost_most_ns >= 1500 * kMs);
+  CHECK(of(found, "rank 3").cost_ns == Approx((1500 + 2 * 1490) * kMs).epsilon(0.02));
+}
+
+TEST_CASE("a rank that is always late for the root of a Reduce is a straggler") {
+  for (const bool goes_round : {false, true}) {
+    INFO("the root goes round: " << goes_round);
+    const Stragglers found = find(4, 100, 17 * kMs, [&](int i) {
+      Step step = reduce_with_late_rank();
+      step.root = goes_round ? static_cast<std::uint32_t>(i) % 4 : 0;
+      step.ends_ns = {100'000, 100'000, 100'000, 15 * kMs + 100'000};
+      step.ends_ns[step.root] = 15 * kMs + 100'000;
+      return std::vector<Step>{step};
+    });
+    // Where the root goes round, every fourth one is rank 3 itself, and nobody waits.
+    const std::int64_t truth_ns = (goes_round ? 75 : 100) * 15 * kMs;
+    const Lateness& late = of(found, "rank 3");
+    CHECK(late.cost_ns == Approx(truth_ns).epsilon(0.01));
+    CHECK(late.is_straggler);
+    for (const char* const other : {"rank 0", "rank 1", "rank 2"}) {
+      CHECK_FALSE(of(found, other).is_straggler);
+    }
+  }
+}
+
+TEST_CASE("ranks that are late for the root of a Reduce in turn are no stragglers") {
+  std::uint32_t random = 1;  // of the generator of Numerical Recipes
+  std::vector<std::uint32_t> late;
+  for (int i = 0; i < 200; ++i) {
+    random = random * 1664525 + 1013904223;
+    late.push_back(1 + (random >> 16U) % 3);
+  }
+  const Stragglers found = find(4, 200, 3 * kMs, [&](int i) {
+    Step step = {"Reduce", 0, {0, 0, 0, 0}, {kMs + 100'000, 100'000, 100'000, 100'000}};
+    step.starts_ns[late[static_cast<std::size_t>(i)]] = kMs;
+    step.ends_ns[late[static_cast<std::size_t>(i)]] = kMs + 50'000;
+    return std::vector<Step>{step};
+  });
+  for (const Lateness& one : found.ranks) {
+    INFO(one.label);
+    CHECK_FALSE(one.is_straggler);
+  }
+}
+
+TEST_CASE("two great delays make no straggler of a rank that is always late by little") {
+  const Stragglers found = find(4, 20, 10 * kMs, [&](int i) {
+    const std::int64_t late_ns = i == 7 || i == 15 ? 9 * kMs : 150'000;
+    return std::vector<Step>{
+        {"AllReduce", 0, {0, 0, 0, late_ns}, std::vector<std::int64_t>(4, late_ns + 100'000)}};
+  });
+  // That both fall on one of four ranks is one chance in four. The rest costs 1 % of all time.
+  const Lateness& rank = of(found, "rank 3");
+  CHECK(found.share_of(rank) > 0.05);
+  CHECK_FALSE(rank.is_straggler);
+}
+
+}  // namespace
+}  // namespace ringside::metrics
