@@ -109,10 +109,9 @@ class Judge {
       case FailOn::kMismatch:
         return judge_mismatch(condition);
       case FailOn::kMissing:
-        return judge_count(condition, verdicts(match::Verdict::kMissing),
-                           "that a rank did not call");
+        return judge_ranks(condition, match::Verdict::kMissing, "that a rank did not call");
       case FailOn::kState:
-        return judge_count(condition, verdicts(match::Verdict::kStateMismatch),
+        return judge_ranks(condition, match::Verdict::kStateMismatch,
                            "finished on some ranks only");
       case FailOn::kUnfinished: {
         std::uint64_t count = 0;
@@ -150,11 +149,29 @@ class Judge {
         verdicts(match::Verdict::kDatatypeMismatch) + verdicts(match::Verdict::kRootMismatch);
     const std::uint64_t undecided = verdicts(match::Verdict::kUndecided);
     if (found == 0 && undecided > 0) {
-      verdicts_.unknown.push_back(condition.text + ": " + report::counted(undecided, "operation") +
-                                  " undecided");
-      return;
+      return add_undecided(condition, undecided);
     }
     judge_count(condition, found, "in which ranks disagree");
+  }
+
+  // What ranks of an inferred communicator did not call is undecided, too.
+  void judge_ranks(const Condition& condition, match::Verdict verdict, const char* which) {
+    std::uint64_t undecided = 0;
+    for (std::size_t c = 0; c < summary_.rows.size(); ++c) {
+      undecided +=
+          summary_.communicators[c].identity == match::Identity::kOrder
+              ? summary_.rows[c].verdicts[static_cast<std::size_t>(match::Verdict::kUndecided)]
+              : 0;
+    }
+    if (verdicts(verdict) == 0 && undecided > 0) {
+      return add_undecided(condition, undecided);
+    }
+    judge_count(condition, verdicts(verdict), which);
+  }
+
+  void add_undecided(const Condition& condition, std::uint64_t undecided) {
+    verdicts_.unknown.push_back(condition.text + ": " + report::counted(undecided, "operation") +
+                                " undecided");
   }
 
   void judge_count(const Condition& condition, std::uint64_t count, const char* which) {

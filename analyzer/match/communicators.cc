@@ -215,9 +215,39 @@ void add_by_hash(const Candidates& group, std::vector<std::pair<Candidates, Comm
   }
 }
 
+bool is_permutation_from_zero(std::vector<std::int64_t> ranks) {
+  std::sort(ranks.begin(), ranks.end());
+  for (std::size_t i = 0; i < ranks.size(); ++i) {
+    if (ranks[i] != static_cast<std::int64_t>(i)) {
+      return false;
+    }
+  }
+  return true;
+}
+
+// True if the group has all contexts of a run, and they must be of one communicator. Each
+// communicator has a rank 0, and here is one only. Another one's rank 0 can only be in a process
+// without a trace: there is none if the ranks in the communicator, and those of the launcher, are
+// all there from 0 on.
+bool is_sole(const model::Traces& traces, const Candidates& group) {
+  std::vector<std::int64_t> ranks;
+  std::vector<std::int64_t> launcher_ranks;
+  for (const Candidate& candidate : group) {
+    const model::TraceFile& file = traces.files[candidate.member.file];
+    if (!candidate.member.rank || !file.process.launcher_rank || file.bad_lines > 0) {
+      return false;
+    }
+    ranks.push_back(*candidate.member.rank);
+    launcher_ranks.push_back(*file.process.launcher_rank);
+  }
+  return is_permutation_from_zero(std::move(ranks)) &&
+         is_permutation_from_zero(std::move(launcher_ranks));
+}
+
 // Groups members that are at one place in the order of creation. If two have the same rank, they
-// cannot be of one communicator, and it is not known which members belong together.
-void add_by_order(const Candidates& group,
+// cannot be of one communicator, and it is not known which members belong together. `is_only`: no
+// other place in the order has contexts of this run.
+void add_by_order(const model::Traces& traces, const Candidates& group, bool is_only,
                   std::vector<std::pair<Candidates, Communicator>>& found) {
   std::set<std::uint32_t> ranks;
   const bool is_contradictory = std::any_of(group.begin(), group.end(), [&](const Candidate& c) {
@@ -225,7 +255,9 @@ void add_by_order(const Candidates& group,
   });
   const bool is_of_none = group.front().member.context == kNoContext;
   if (!is_contradictory && !is_of_none) {
-    found.emplace_back(group, make_communicator(group, Identity::kOrder));
+    const bool is_certain = is_only && is_sole(traces, group);
+    found.emplace_back(group,
+                       make_communicator(group, is_certain ? Identity::kSole : Identity::kOrder));
     return;
   }
   for (const Candidate& candidate : group) {
@@ -288,12 +320,16 @@ std::vector<Communicator> find_communicators(const model::Traces& traces, const 
       by_order[{candidate.run, candidate.order}].push_back(candidate);
     }
   }
+  std::map<std::uint32_t, std::size_t> places;  // in the order of creation, by run
+  for (const auto& [place, group] : by_order) {
+    ++places[place.first];
+  }
   std::vector<std::pair<Candidates, Communicator>> found;
   for (const auto& [hash, group] : by_hash) {
     add_by_hash(group, found);
   }
-  for (const auto& [order, group] : by_order) {
-    add_by_order(group, found);
+  for (const auto& [place, group] : by_order) {
+    add_by_order(traces, group, places.at(place.first) == 1, found);
   }
   std::stable_sort(found.begin(), found.end(), [](const auto& a, const auto& b) {
     return a.first.front().created_ns < b.first.front().created_ns;

@@ -45,7 +45,8 @@ inline bool is_cut_off(const Member& member) {
 /// How the members were found to be of one communicator.
 enum class Identity : std::uint8_t {
   kHash,   // NCCL's hash of the communicator
-  kOrder,  // the order of creation in each process: the interface (v1 to v3) gives no hash
+  kSole,   // no process has another one, so the interface (v1 to v3) need not give a hash
+  kOrder,  // inferred from the order of creation in each process: the interface gives no hash
   kAlone,  // one rank by itself: the order is contradictory, or NCCL gave no context
 };
 

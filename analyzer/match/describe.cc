@@ -13,6 +13,8 @@ namespace ringside::match {
 namespace {
 
 constexpr char kUnknown[] = "unknown";
+constexpr char kInferred[] =
+    " (undecided: it is only inferred that these ranks are of one communicator)";
 
 std::string value_text(const model::Traces& traces, const Part& part, Difference what) {
   const model::Operation& operation = operation_of(traces, part);
@@ -140,7 +142,9 @@ std::vector<Side> sides_of(const model::Traces& traces, const Matches& matches,
     side.did = did;
     sides.push_back(std::move(side));
   }
-  mark_minority(sides, what);
+  if (!judgements[index].is_of_inferred) {
+    mark_minority(sides, what);
+  }
   std::sort(sides.begin(), sides.end(), [](const Side& a, const Side& b) {
     return a.is_minority != b.is_minority ? a.is_minority : a.ranks < b.ranks;
   });
@@ -307,7 +311,7 @@ std::string describe(const model::Traces& traces, const Matches& matches,
     return text +
            (judgement.verdict == Verdict::kMissing && is_to_self(operation)
                 ? listed + half_to_self(traces, matches, operation)
-            : judgement.verdict == Verdict::kMissing ? listed + " did not call it"
+            : is_left_out(judgement) ? listed + " did not call it"
             : judgement.verdict == Verdict::kUndecided
                 ? "which call of " + listed + " it is cannot be decided"
                 : "it is not recorded on " + listed) +
@@ -318,7 +322,8 @@ std::string describe(const model::Traces& traces, const Matches& matches,
                                           : "") +
            (judgement.awaited_by ? contradiction_text(matches, operation, *judgement.awaited_by)
                                  : "") +
-           at_call_sites("; called at ", traces, callers_of(traces, matches, operation));
+           at_call_sites("; called at ", traces, callers_of(traces, matches, operation)) +
+           (judgement.is_of_inferred ? kInferred : "");
   }
   text +=
       judgement.difference == Difference::kTotals
@@ -335,7 +340,7 @@ std::string describe(const model::Traces& traces, const Matches& matches,
     text += ", ...";
   }
   if (judgement.difference != Difference::kState && judgement.difference != Difference::kTotals &&
-      is_a_tie(sides)) {
+      !judgement.is_of_inferred && is_a_tie(sides)) {
     text += " (a tie)";
   }
   if (judgement.is_another_order) {
@@ -343,7 +348,8 @@ std::string describe(const model::Traces& traces, const Matches& matches,
             " calls, in different orders";
   }
   if (judgement.verdict == Verdict::kUndecided) {
-    text += operation.way == Way::kSequence
+    text += judgement.is_of_inferred ? kInferred
+            : operation.way == Way::kSequence
                 ? " (undecided: before it the ranks stop agreeing on the order of their calls)"
                 : " (undecided: records may be lost)";
   }

@@ -385,6 +385,21 @@ void judge_together(const model::Traces& traces, const Matches& matches, const S
   }
 }
 
+// Ranks that are only taken to be of one communicator have disagreed with nobody, if they are not.
+void doubt_identity(const Matches& matches, const Stretch& stretch,
+                    std::vector<Judgement>& judgements) {
+  const Communicator& communicator =
+      matches.communicators[matches.operations[stretch.first].communicator];
+  for (std::size_t i = stretch.first; i < stretch.last && communicator.identity == Identity::kOrder;
+       ++i) {
+    if (gravity(judgements[i].verdict) > gravity(Verdict::kUndecided) &&
+        !is_to_self(matches.operations[i])) {
+      judgements[i].verdict = Verdict::kUndecided;
+      judgements[i].is_of_inferred = true;
+    }
+  }
+}
+
 }  // namespace
 
 std::vector<Judgement> judge_all(const model::Traces& traces, const Matches& matches) {
@@ -400,12 +415,13 @@ std::vector<Judgement> judge_all(const model::Traces& traces, const Matches& mat
     judge_together(traces, matches, stretch, judgements);
     excuse_damaged_calls(traces, matches, stretch.first, stretch.last, judgements);
     explain_shifted_pairs(traces, matches, stretch.first, stretch.last, judgements);
+    doubt_identity(matches, stretch, judgements);
   }
   return judgements;
 }
 
 bool is_first_of_its_place(const std::vector<Judgement>& judgements, std::size_t index) {
-  if (judgements[index].verdict != Verdict::kFunctionMismatch &&
+  if (judgements[index].difference != Difference::kFunction &&
       !judgements[index].is_number_unknown) {
     return true;
   }

@@ -152,6 +152,11 @@ bool disagrees(const Judgement& judgement) {
          (judgement.difference != Difference::kNone && judgement.difference != Difference::kState);
 }
 
+bool is_left_out(const Judgement& judgement) {
+  return judgement.verdict == Verdict::kMissing ||
+         (judgement.is_of_inferred && !judgement.left_out_by.empty());
+}
+
 bool is_finished(const model::Operation& operation) {
   return !operation.in_flight && operation.state == model::State::kCompleted;
 }
@@ -298,7 +303,7 @@ std::vector<std::uint32_t> absent_ranks(const Matches& matches, const MatchedOpe
       ranks.push_back(*member.rank);
     }
   };
-  if (judgement.verdict == Verdict::kMissing) {
+  if (is_left_out(judgement)) {
     for (const std::uint32_t member : judgement.left_out_by) {
       add(members[member]);
     }

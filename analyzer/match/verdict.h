@@ -61,6 +61,9 @@ struct Judgement {
   bool is_another_order = false;
   /// Undecided: what a rank's record should say of it is damaged.
   bool is_damaged = false;
+  /// Undecided: it is only inferred that these ranks are of one communicator. The other members say
+  /// what they did wrong if they are.
+  bool is_of_inferred = false;
   /// Undecided: a call before it that a rank left out has shifted the pairs.
   bool is_shifted = false;
   /// The call before it was not left out: it names another peer, or may do so if awaited_by is not
@@ -83,6 +86,10 @@ struct Judgement {
 /// True if the ranks disagree about the operation, or a rank's part is of another operation. It has
 /// no figures then.
 bool disagrees(const Judgement& judgement);
+
+/// True if Judgement::left_out_by did not call the operation; where the ranks' communicator is only
+/// inferred, if they are of it.
+bool is_left_out(const Judgement& judgement);
 
 bool is_finished(const model::Operation& operation);
 

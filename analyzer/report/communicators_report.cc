@@ -93,6 +93,9 @@ Document communicators_document(const model::Traces& traces, const match::Matche
       "global ranks: the launcher's, else those of the largest communicator of the process; "
       "inside: "
       "the number of the smallest communicator that has all these ranks and more");
+  if (const std::string inferred = inferred_text(matches.communicators); !inferred.empty()) {
+    document.notes.push_back(inferred);
+  }
   if (has_inferred) {
     document.notes.emplace_back("ranks -: the profiler interface does not tell how many there are");
   }

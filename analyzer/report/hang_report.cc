@@ -478,6 +478,10 @@ class HangReport {
                       ", only the enqueue of the last operation is seen: such an operation never "
                       "looks stuck by itself.");
     }
+    if (const std::string inferred = inferred_text(hang_.matches.communicators);
+        !inferred.empty()) {
+      notes.push_back(inferred);
+    }
     notes.insert(notes.end(), alignment_.notes().begin(), alignment_.notes().end());
     if (!alignment_.is_aligned() && traces_.files.front().process.tells_moment) {
       notes.emplace_back("Times of different hosts are those of their own clocks (--no-align).");

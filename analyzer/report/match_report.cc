@@ -107,6 +107,9 @@ class MatchDocument {
       }
     }
     document_.sentences.push_back(answer());
+    if (const std::string inferred = inferred_text(matches_.communicators); !inferred.empty()) {
+      document_.notes.push_back(inferred);
+    }
     for (const std::string& line : run_lines(matches_.runs.runs)) {
       document_.sentences.push_back(line);
     }
@@ -229,9 +232,10 @@ class MatchDocument {
                                      [](const match::Side& side) { return side.is_minority; });
     for (const match::Side& side : sides) {
       add(side.did, side.ranks,
-          is_tie && judgement.verdict != Verdict::kStateMismatch ? "tie"
-          : side.is_minority                                     ? "yes"
-                                                                 : "no",
+          judgement.is_of_inferred                                 ? ""
+          : is_tie && judgement.verdict != Verdict::kStateMismatch ? "tie"
+          : side.is_minority                                       ? "yes"
+                                                                   : "no",
           side.callers);
     }
     if (judgement.is_damaged || judgement.is_shifted) {
@@ -260,12 +264,12 @@ class MatchDocument {
       const auto minority = [&](bool is_fewer) {
         return !is_called ? "" : is_tie_of_two ? "tie" : is_fewer ? "yes" : "no";
       };
-      add(is_called                                  ? "did not call it"
+      add(match::is_left_out(judgement)              ? "did not call it"
           : judgement.verdict == Verdict::kUndecided ? "not aligned"
                                                      : "not recorded",
           absent, minority(are_absent_fewer), {});
-      add(is_called ? "called it" : "recorded", present, minority(!are_absent_fewer),
-          match::callers_of(traces_, matches_, operation));
+      add(match::is_left_out(judgement) ? "called it" : "recorded", present,
+          minority(!are_absent_fewer), match::callers_of(traces_, matches_, operation));
     }
   }
 

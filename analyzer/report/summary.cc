@@ -5,6 +5,7 @@
 #include <map>
 #include <utility>
 
+#include "analyzer/model/joined.h"
 #include "analyzer/model/saturating.h"
 #include "analyzer/report/align_report.h"
 #include "analyzer/report/numbers.h"
@@ -303,6 +304,22 @@ std::string label_of(const match::Communicator& communicator) {
              communicator.process + " alone";
   }
   return label;
+}
+
+std::string inferred_text(const std::vector<match::Communicator>& communicators) {
+  constexpr std::size_t kListed = 4;
+  std::vector<std::string> labels;
+  for (const match::Communicator& communicator : communicators) {
+    if (communicator.identity == match::Identity::kOrder) {
+      labels.push_back(label_of(communicator));
+    }
+  }
+  return labels.empty()
+             ? ""
+             : "inferred from the order of creation, since the profiler interface gives "
+               "no hash: " +
+                   counted(labels.size(), "communicator") + " (" + model::joined(labels, kListed) +
+                   "). Ranks that do not fit there may be of different communicators";
 }
 
 }  // namespace ringside::report

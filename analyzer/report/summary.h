@@ -103,6 +103,8 @@ std::vector<std::string> run_lines(const std::vector<match::Run>& runs);
 
 /// The communicator's name, else its hash, else its place in the order of creation.
 std::string label_of(const match::Communicator& communicator);
+/// Says which communicators are inferred from the order of creation; "" if none is.
+std::string inferred_text(const std::vector<match::Communicator>& communicators);
 
 /// The word for a file of these: "trace", or "dump" where all are dumps of PyTorch's Flight
 /// Recorder.

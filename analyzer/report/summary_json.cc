@@ -234,6 +234,8 @@ const char* identity_name(match::Identity identity) {
   switch (identity) {
     case match::Identity::kHash:
       return "hash";
+    case match::Identity::kSole:
+      return "sole";
     case match::Identity::kOrder:
       return "order_of_creation";
     case match::Identity::kAlone:

@@ -231,7 +231,10 @@ std::string communicator_title(const match::Communicator& communicator) {
 std::vector<std::string> communicator_lines(const match::Communicator& communicator,
                                             const metrics::CommunicatorRows& rows) {
   std::vector<std::string> lines;
-  if (communicator.identity == match::Identity::kOrder) {
+  if (communicator.identity == match::Identity::kSole) {
+    lines.emplace_back(
+        "the profiler interface gives no hash, but no process has another communicator");
+  } else if (communicator.identity == match::Identity::kOrder) {
     lines.emplace_back(
         "identity inferred from the order of creation: the profiler interface gives no hash");
   } else if (communicator.identity == match::Identity::kAlone && communicator.order == 0) {
@@ -276,7 +279,9 @@ std::vector<std::string> communicator_lines(const match::Communicator& communica
   say(match::Verdict::kRootMismatch, "on whose root the ranks disagree (in no row)");
   say(match::Verdict::kStateMismatch, "finished on some ranks and in flight on others (in no row)");
   say(match::Verdict::kUndecided,
-      "undecided: the ranks disagree, but records may be lost (in no row)");
+      communicator.identity == match::Identity::kOrder
+          ? "undecided: ranks disagree or made no such call, but may be of another communicator"
+          : "undecided: the ranks disagree, but records may be lost (in no row)");
   for (const std::string& example : rows.examples) {
     lines.push_back("  " + example);
   }

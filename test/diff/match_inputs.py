@@ -260,6 +260,43 @@ def nested(rank, nranks):
     return trace.operation("AllReduce", 1024, context=2, seq=0)
 
 
+def without_hash(nranks, act):
+    """Ranks of an interface that gives neither hashes nor numbers of ranks; `act` adds the
+    communicators and operations of a rank."""
+    files = {}
+    for rank in range(nranks):
+        trace = Trace(rank, abi=3, nccl="2.27.7")
+        act(trace, rank)
+        files[f"traces/ringside.mix.node0.{100 + rank}.1.json"] = trace.text()
+    return files
+
+
+def of_subsets(trace, rank):
+    """Communicators of ranks 0 to 3, of 0 and 1, and of 0, 1 and 3: all call what they must. The
+    second one of rank 3 is the third one of the others."""
+    contexts = []
+    for ranks_of_one, func, root in (((0, 1, 2, 3), "AllReduce", None), ((0, 1), "AllReduce", None),
+                                     ((0, 1, 3), "Reduce", 0)):
+        if rank in ranks_of_one:
+            context = len(contexts) + 1
+            trace.communicator(context, comm=None, name=None, nranks=None,
+                               rank=ranks_of_one.index(rank))
+            contexts.append((context, func, root))
+    for i in range(2):
+        for context, func, root in contexts:
+            trace.operation(func, 65536, context=context, seq=i, root=root, times_from="gpu")
+        if rank < 2:  # a last call that the other communicator of this place does not have
+            trace.operation("AllGather", 1024, context=2, seq=i, times_from="gpu")
+
+
+def of_one(trace, rank):
+    """One communicator; rank 2 gives another root."""
+    trace.communicator(comm=None, name=None, nranks=None)
+    for i in range(2):
+        trace.operation("AllReduce", 65536, seq=i, times_from="gpu")
+    trace.operation("Reduce", 1024, seq=0, root=1 if rank == 2 else 0, times_from="gpu")
+
+
 def cases():
     two = {f"traces/{name}": text for name, text in texts(
         {str(r) + ".json": mix(r, 2) for r in range(2)}).items()}
@@ -291,6 +328,10 @@ def cases():
     lossy = {f"traces/{name}": text for name, text in texts(with_drops(
         {f"{rank}.json": act_on(skipping, rank) for rank in range(2)})).items()}
     return {
+        "match-no-hash-subsets": ("match traces", without_hash(4, of_subsets)),
+        "summary-no-hash-subsets": ("summary --fail-on mismatch,missing,state traces",
+                                    without_hash(4, of_subsets)),
+        "match-no-hash-sole": ("match traces", without_hash(4, of_one)),
         "help-match": ("match --help", {}),
         "help-communicators": ("communicators --help", {}),
         "usage-match-cap": ("match --mismatch-cap many traces", {}),
