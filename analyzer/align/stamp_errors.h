@@ -47,8 +47,7 @@ class StampErrors {
   /// envelope of late callbacks, so they are late by the least delay of a callback. No kernel
   /// starts before its call, so the least time from a call to its kernel bounds that. Two stamps of
   /// one communicator's context have the same error, so their difference has none but that of the
-  /// timer's step. Times of
-  /// Kineto's kernels are late by no more than theirs, for the same reason.
+  /// timer's step. Times of Kineto's kernels are late by no more than theirs, for the same reason.
   /// `Times`: model::Operation or model::Execution.
   template <typename Times>
   StampError of(std::uint32_t file, const Times& operation) const {

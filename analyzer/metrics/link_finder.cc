@@ -300,7 +300,7 @@ void LinkFinder::join(Joined& sends, Joined* receives) const {
     const bool is_whole = last - first == end - i;
     for (std::size_t k = 0; i < end; ++i, ++k) {
       const SeenStep& send = sends.seen[i];
-      Moved moved{send.start_ns, send.end_ns, {}, {}, send.bytes, send.group};
+      Moved moved{send.start_ns, send.end_ns, {}, {}, send.bytes};
       if (is_whole) {
         moved.arrived_ns = receives->seen[first + k].end_ns;
         moved.uncertainty_ns =

@@ -22,7 +22,6 @@ struct Moved {
   /// How far the clocks of both may be wrong; nothing if that is not known.
   std::optional<std::int64_t> uncertainty_ns;
   std::uint64_t bytes = 0;
-  std::uint64_t group = 0;  // steps of one operation have the same
 
   /// The moment at which it was through, as far as the traces tell.
   std::int64_t end_ns() const { return arrived_ns ? std::max(*arrived_ns, sent_ns) : sent_ns; }
