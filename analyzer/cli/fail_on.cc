@@ -230,7 +230,7 @@ class Judge {
       verdicts_.unknown.push_back(condition.text + ": of no operation is it known who waited");
       return;
     }
-    const bool is_untold = all.has_untold(condition.limit / 100);
+    const bool is_untold = all.has_untold();
     const std::string untold = condition.text + ": of " + std::to_string(all.by_call) + " of " +
                                report::counted(all.operations, "operation") +
                                " it is not known who waited";

@@ -91,9 +91,10 @@ struct Stragglers {
   /// times its ranks.
   std::int64_t all_time_ns = 0;
 
-  /// Whether there are more operations than that share of which nothing is known of who waited.
-  bool has_untold(double limit = kOpenShare) const {
-    return static_cast<double>(by_call) > limit * static_cast<double>(operations);
+  /// Whether nothing is known of who waited in so many operations that it must be said. What a rank
+  /// may cost at most is not known then.
+  bool has_untold() const {
+    return static_cast<double>(by_call) > kOpenShare * static_cast<double>(operations);
   }
   double share(std::int64_t time_ns) const {
     return all_time_ns > 0 ? static_cast<double>(time_ns) / static_cast<double>(all_time_ns) : 0;

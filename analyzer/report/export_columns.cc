@@ -77,11 +77,20 @@ ExportValue common_ns(const CallRow& row, const std::optional<std::int64_t>& tim
   return time_ns ? value_of(row.facts.alignment().to_common_ns(row.file, *time_ns)) : ExportValue();
 }
 
+// All times of an operation are put on the common clock together, as its facts have them.
+std::optional<std::int64_t> start_of(const CallRow& row) {
+  if (!row.call.start_ns) {
+    return std::nullopt;
+  }
+  return row.rank != nullptr ? add_saturating(row.rank->arrival_ns, row.rank->open_ns)
+                             : row.facts.alignment().to_common_ns(row.file, *row.call.start_ns);
+}
+
 // A duration is that of the rank's own clock.
 ExportValue end_of(const CallRow& row) {
   const model::Operation& call = row.call;
   return call.start_ns && call.end_ns
-             ? value_of(add_saturating(row.facts.alignment().to_common_ns(row.file, *call.start_ns),
+             ? value_of(add_saturating(start_of(row).value_or(0),
                                        subtract_saturating(*call.end_ns, *call.start_ns)))
              : common_ns(row, call.end_ns);
 }
@@ -299,7 +308,11 @@ constexpr ColumnOf<CallRow> kCalls[] = {
      [](auto& row) { return common_ns(row, row.call.enqueue_start_ns); }},
     {"enqueue_end_ns", "INTEGER",
      [](auto& row) { return common_ns(row, row.call.enqueue_end_ns); }},
-    {"start_ns", "INTEGER", [](auto& row) { return common_ns(row, row.call.start_ns); }},
+    {"start_ns", "INTEGER",
+     [](auto& row) {
+       const auto start_ns = start_of(row);
+       return start_ns ? value_of(*start_ns) : ExportValue();
+     }},
     {"end_ns", "INTEGER", [](auto& row) { return end_of(row); }},
     {"waited_ns", "INTEGER",
      [](auto& row) {

@@ -136,12 +136,13 @@ Table table_of(const Stragglers& all, const std::vector<Lateness>& found,
     const metrics::LateTimes& times = one.times;
     // Where none of its operations could be judged, nothing is known of what it costs.
     const auto known = [&](Cell cell) { return one.judged > 0 ? std::move(cell) : Cell(); };
+    const auto most = [&](Cell cell) { return all.has_untold() ? Cell() : known(std::move(cell)); };
     row.insert(row.end(), {known(std::string(one.is_straggler ? "yes" : "no")),
                            known(all.share_of(one) * 100),
-                           known(all.most_share_of(one) * 100),
+                           most(all.most_share_of(one) * 100),
                            cell_of(one.chance),
                            known(one.cost_ns),
-                           known(one.cost_most_ns),
+                           most(one.cost_most_ns),
                            known(one.expected_ns),
                            known(one.caused_wait_ns),
                            hosts ? Cell() : known(one.passed_on_ns),
@@ -280,6 +281,9 @@ std::string chance_text(double chance) {
 std::string cost_of(const Stragglers& all, const Lateness& one) {
   const std::string least = fixed(all.share_of(one) * 100, 1);
   const std::string most = fixed(all.most_share_of(one) * 100, 1);
+  if (all.has_untold()) {
+    return least + " % or more";
+  }
   return least == most ? least + " %" : least + " to " + most + " %";
 }
 
@@ -338,7 +342,10 @@ Document stragglers_document(const Stragglers& stragglers, const match::Matches&
         "Ranks surely waited " + human_duration(stragglers.waited_ns) +
         " of GPU time for each other, " + fixed(stragglers.share(stragglers.waited_ns) * 100, 1) +
         " % of all ranks' time" +
-        (stragglers.share(stragglers.waited_most_ns - stragglers.waited_ns) < 0.001
+        (stragglers.has_untold()
+             ? "; who waited in " + std::to_string(stragglers.by_call) + " of " +
+                   counted(stragglers.operations, "operation") + " is not known."
+         : stragglers.share(stragglers.waited_most_ns - stragglers.waited_ns) < 0.001
              ? "."
              : "; at most " + fixed(stragglers.share(stragglers.waited_most_ns) * 100, 1) + " %."));
     if (const std::string chain = chain_sentence(stragglers); !chain.empty()) {
@@ -350,7 +357,7 @@ Document stragglers_document(const Stragglers& stragglers, const match::Matches&
     if (std::none_of(document.findings.begin(), document.findings.end(),
                      [](const Finding& one) { return one.severity != Severity::kNote; })) {
       document.sentences.push_back(
-          !stragglers.find_open().empty()
+          stragglers.has_untold() || !stragglers.find_open().empty()
               ? "No rank surely costs more than chance makes it, but some may."
               : "No rank costs the others more than chance makes it, or so much that it matters.");
     }

@@ -19,7 +19,7 @@ import tempfile
 EMULATOR = shlex.split(os.environ.get("RINGSIDE_TEST_EMULATOR", ""))
 OPTIONS = ["--hosts", "2", "--ranks-per-host", "2", "--split", "2", "--steps", "--iterations", "30",
            "--straggler", "3:400", "--mismatch", "size:1:7", "--pattern",
-           "AllReduce:1048576,AllReduce:65536:split,AllGather:4096"]
+           "AllReduce:8388608,AllReduce:65536:split,AllGather:4096"]
 TABLES = ("meta", "hosts", "processes", "communicators", "memberships", "operations", "frames", "calls",
           "steps", "findings")
 
