@@ -59,7 +59,7 @@ void add_stepped(const model::Traces& traces, const match::Matches& matches,
   }
 }
 
-void add_ends(const std::deque<model::Step>& steps, StepsOfFile wanted,
+void add_ends(const std::deque<model::Step>& steps, StepsOfFile&& wanted,
               std::vector<StepEnd>& ends) {
   auto& [host, since_zero_ns, operations] = wanted;
   std::sort(operations.begin(), operations.end(),

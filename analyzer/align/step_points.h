@@ -70,8 +70,9 @@ std::uint64_t stride_of_steps(const model::Traces& traces);
 /// Adds those of these operations that have trusted numbers and are taken.
 void add_stepped(const model::Traces& traces, const match::Matches& matches,
                  const OperationRange& range, std::uint64_t stride, WantedSteps& wanted);
-/// Adds the ends of the steps that are wanted.
-void add_ends(const std::deque<model::Step>& steps, StepsOfFile wanted, std::vector<StepEnd>& ends);
+/// Adds the ends of the steps that are wanted, which it sorts.
+void add_ends(const std::deque<model::Step>& steps, StepsOfFile&& wanted,
+              std::vector<StepEnd>& ends);
 /// Joins all ends of some operations. The k-th chunk that a rank sends to another on a channel is
 /// the k-th that the other receives there, if both have as many.
 std::vector<Chunk> join_ends(std::vector<StepEnd> ends);

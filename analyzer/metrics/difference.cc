@@ -185,10 +185,9 @@ std::vector<double> without_tails(std::vector<double> values) {
   constexpr double kMostDeviations = 3;
   constexpr double kDeviation = 1.4826;  // of a normal distribution, by the median one
   const double middle = *median_of(values);
-  std::vector<double> distances;
-  for (const double value : values) {
-    distances.push_back(std::abs(value - middle));
-  }
+  std::vector<double> distances(values.size());
+  std::transform(values.begin(), values.end(), distances.begin(),
+                 [middle](double value) { return std::abs(value - middle); });
   const double most = kMostDeviations * kDeviation * *median_of(std::move(distances));
   for (double& value : values) {
     value = std::clamp(value, middle - most, middle + most);
