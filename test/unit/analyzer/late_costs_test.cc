@@ -17,6 +17,7 @@
 
 #include "analyzer/metrics/overlap.h"
 #include "analyzer/metrics/rank_waits.h"
+#include "test/unit/analyzer/late_ranks.h"
 #include "test/unit/analyzer/trace_builder.h"
 #include "test/unit/catch.h"
 
@@ -45,13 +46,7 @@ struct Found {
         late(find_stragglers(facts)) {}
 
   const Lateness& rank(std::uint32_t number) const {
-    for (const Lateness& one : late.ranks) {
-      if (one.label == "rank " + std::to_string(number)) {
-        return one;
-      }
-    }
-    FAIL("no rank " << number);
-    return late.ranks.front();
+    return lateness_of(late, "rank " + std::to_string(number));
   }
 
   match::Matches matches;

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "analyzer/metrics/stragglers.h"
+#include "test/unit/analyzer/late_ranks.h"
 #include "test/unit/analyzer/trace_builder.h"
 #include "test/unit/catch.h"
 
@@ -44,20 +45,7 @@ Stragglers find(std::uint32_t ranks, int iterations, std::int64_t period_ns, Ste
       }
     }
   }
-  const model::Traces& traces = builder.traces();
-  const match::Matches matches = match::match_operations(traces);
-  const auto alignment = align::Alignment::estimate(traces);
-  return find_stragglers(facts::Facts(traces, matches, alignment));
-}
-
-const Lateness& of(const Stragglers& found, const std::string& label) {
-  for (const Lateness& one : found.ranks) {
-    if (one.label == label) {
-      return one;
-    }
-  }
-  FAIL("no " << label);
-  return found.ranks.front();
+  return find_late_ranks(builder.traces());
 }
 
 // Rank 3 comes 15 ms late, and only the root waits for it.
@@ -77,12 +65,12 @@ TEST_CASE("a root that waited in a Reduce passes on what it makes others wait") 
   });
   // In each iteration rank 0 waits 15 ms for rank 3, and so two ranks 15 ms for rank 0. Without the
   // lateness of rank 3 nobody would wait for longer than 0.1 ms.
-  const Lateness& late = of(found, "rank 3");
+  const Lateness& late = lateness_of(found, "rank 3");
   CHECK(late.cost_ns <= 4500 * kMs);
   CHECK(late.cost_ns == Approx(4500 * kMs).epsilon(0.02));
   CHECK(late.cost_most_ns >= 4500 * kMs);
   CHECK(late.is_straggler);
-  const Lateness& root = of(found, "rank 0");
+  const Lateness& root = lateness_of(found, "rank 0");
   CHECK(root.caused_wait_ns == Approx(3000 * kMs).epsilon(0.01));
   CHECK(root.passed_on_ns == Approx(3000 * kMs).epsilon(0.02));
   CHECK(root.cost_ns <= 15 * kMs);
@@ -105,11 +93,11 @@ TEST_CASE("what a waiting rank has waited alike is not passed on again") {
   });
   // The root itself comes 5 ms late to the AllReduce, in which three ranks wait for it. What ranks
   // 1 and 2 waited for it in the Broadcast, 14.9 ms, was due to rank 3.
-  const Lateness& root = of(found, "rank 0");
+  const Lateness& root = lateness_of(found, "rank 0");
   CHECK(root.cost_ns <= 1500 * kMs);
   CHECK(root.cost_ns == Approx(1500 * kMs).epsilon(0.05));
   CHECK(root.cost_most_ns >= 1500 * kMs);
-  CHECK(of(found, "rank 3").cost_ns == Approx((1500 + 2 * 1490) * kMs).epsilon(0.02));
+  CHECK(lateness_of(found, "rank 3").cost_ns == Approx((1500 + 2 * 1490) * kMs).epsilon(0.02));
 }
 
 TEST_CASE("a rank that is always late for the root of a Reduce is a straggler") {
@@ -124,11 +112,11 @@ TEST_CASE("a rank that is always late for the root of a Reduce is a straggler") 
     });
     // Where the root goes round, every fourth one is rank 3 itself, and nobody waits.
     const std::int64_t truth_ns = (goes_round ? 75 : 100) * 15 * kMs;
-    const Lateness& late = of(found, "rank 3");
+    const Lateness& late = lateness_of(found, "rank 3");
     CHECK(late.cost_ns == Approx(truth_ns).epsilon(0.01));
     CHECK(late.is_straggler);
     for (const char* const other : {"rank 0", "rank 1", "rank 2"}) {
-      CHECK_FALSE(of(found, other).is_straggler);
+      CHECK_FALSE(lateness_of(found, other).is_straggler);
     }
   }
 }
@@ -159,7 +147,7 @@ TEST_CASE("two great delays make no straggler of a rank that is always late by l
         {"AllReduce", 0, {0, 0, 0, late_ns}, std::vector<std::int64_t>(4, late_ns + 100'000)}};
   });
   // That both fall on one of four ranks is one chance in four. The rest costs 1 % of all time.
-  const Lateness& rank = of(found, "rank 3");
+  const Lateness& rank = lateness_of(found, "rank 3");
   CHECK(found.share_of(rank) > 0.05);
   CHECK_FALSE(rank.is_straggler);
 }

@@ -13,6 +13,7 @@
 
 #include "analyzer/metrics/exchange_test.h"
 #include "analyzer/metrics/lasting_noise.h"
+#include "test/unit/analyzer/late_ranks.h"
 #include "test/unit/analyzer/trace_builder.h"
 #include "test/unit/catch.h"
 
@@ -46,31 +47,15 @@ model::Traces all_reduces(std::uint32_t ranks,
   return std::move(builder.traces());
 }
 
-Stragglers find(const model::Traces& traces) {
-  const match::Matches matches = match::match_operations(traces);
-  const auto alignment = align::Alignment::estimate(traces);
-  return find_stragglers(facts::Facts(traces, matches, alignment));
-}
-
-const Lateness& of(const Stragglers& found, const std::string& label) {
-  for (const Lateness& one : found.ranks) {
-    if (one.label == label) {
-      return one;
-    }
-  }
-  FAIL("no " << label);
-  return found.ranks.front();
-}
-
 TEST_CASE("what now and then costs half of all time is a finding, however rare") {
   std::vector<std::vector<std::int64_t>> late_ns;
   for (int i = 0; i < 200; ++i) {
     late_ns.push_back({0, 0, i % 10 == 3 ? 20 * kMs : 0, 0});
   }
-  const Stragglers found = find(all_reduces(4, late_ns, kMs));
+  const Stragglers found = find_late_ranks(all_reduces(4, late_ns, kMs));
   // 20 times three ranks wait 20 ms. The job takes 199 + 400 ms and the last tenth of one.
   const double truth = 20.0 * 3 * 20 / (4 * (199 + 400 + 0.1));
-  const Lateness& rank = of(found, "rank 2");
+  const Lateness& rank = lateness_of(found, "rank 2");
   CHECK(rank.is_straggler);
   CHECK(found.share_of(rank) == Approx(truth).epsilon(0.01));
   CHECK(found.share_of(rank) <= truth);
@@ -79,15 +64,15 @@ TEST_CASE("what now and then costs half of all time is a finding, however rare")
   CHECK(rank.times.every_operations == 10);
   CHECK(rank.times.every_ns == 30 * kMs);
   for (const char* const other : {"rank 0", "rank 1", "rank 3"}) {
-    CHECK_FALSE(of(found, other).is_straggler);
+    CHECK_FALSE(lateness_of(found, other).is_straggler);
   }
 }
 
 TEST_CASE("one late arrival is a note with its cost") {
   std::vector<std::vector<std::int64_t>> late_ns(100, {0, 0, 0, 0});
   late_ns[40][1] = 20 * kMs;
-  const Stragglers found = find(all_reduces(4, late_ns, kMs));
-  const Lateness& rank = of(found, "rank 1");
+  const Stragglers found = find_late_ranks(all_reduces(4, late_ns, kMs));
+  const Lateness& rank = lateness_of(found, "rank 1");
   CHECK_FALSE(rank.is_straggler);
   CHECK(rank.was_late_once);
   CHECK(found.share(rank.most_cost_ns) == Approx(20.0 * 3 / (4 * (99 + 20 + 0.1))).epsilon(0.01));
@@ -96,8 +81,8 @@ TEST_CASE("one late arrival is a note with its cost") {
 TEST_CASE("a rank that is always late by next to nothing, and much once, was late once") {
   std::vector<std::vector<std::int64_t>> late_ns(600, {0, 3000});
   late_ns[40][1] = 8 * kMs;
-  const Stragglers found = find(all_reduces(2, late_ns, kMs / 5));
-  const Lateness& rank = of(found, "rank 1");
+  const Stragglers found = find_late_ranks(all_reduces(2, late_ns, kMs / 5));
+  const Lateness& rank = lateness_of(found, "rank 1");
   CHECK_FALSE(rank.is_straggler);
   CHECK(rank.was_late_once);
 }
@@ -111,7 +96,7 @@ TEST_CASE("charges go round: who is late by turns is no straggler") {
     late[random >> 30U] = kMs;
     late_ns.push_back(late);
   }
-  const Stragglers found = find(all_reduces(4, late_ns, kMs));
+  const Stragglers found = find_late_ranks(all_reduces(4, late_ns, kMs));
   for (const Lateness& one : found.ranks) {
     INFO(one.label);
     CHECK_FALSE(one.is_straggler);
@@ -164,15 +149,15 @@ model::Traces cascade(std::int64_t own_ns) {
 
 TEST_CASE("a victim of a cascade passes its lateness on, and the charges sum to all waiting") {
   const model::Traces traces = cascade(0);
-  const Stragglers found = find(traces);
+  const Stragglers found = find_late_ranks(traces);
   REQUIRE(found.ranks.size() == 3);
   CHECK(found.ranks.front().label == "rank 0");
-  const Lateness& victim = of(found, "rank 1");
+  const Lateness& victim = lateness_of(found, "rank 1");
   // Rank 2 waits 2.2 ms for rank 1, which had waited 2 ms for rank 0.
   CHECK(victim.caused_wait_ns == Approx(220 * kMs).epsilon(0.01));
   CHECK(victim.passed_on_ns == Approx(200 * kMs).epsilon(0.01));
   CHECK(victim.cost_ns == Approx(20 * kMs).epsilon(0.1));
-  CHECK(of(found, "rank 0").cost_ns == Approx(400 * kMs).epsilon(0.01));
+  CHECK(lateness_of(found, "rank 0").cost_ns == Approx(400 * kMs).epsilon(0.01));
   std::int64_t sum_ns = 0;
   for (const Lateness& one : found.ranks) {
     sum_ns += one.cost_ns;
@@ -183,8 +168,8 @@ TEST_CASE("a victim of a cascade passes its lateness on, and the charges sum to 
 }
 
 TEST_CASE("what a victim adds by itself stays its own") {
-  const Stragglers found = find(cascade(3 * kMs));
-  const Lateness& rank = of(found, "rank 1");
+  const Stragglers found = find_late_ranks(cascade(3 * kMs));
+  const Lateness& rank = lateness_of(found, "rank 1");
   CHECK(rank.passed_on_ns == Approx(200 * kMs).epsilon(0.01));
   CHECK(rank.cost_ns == Approx(320 * kMs).epsilon(0.01));
 }
