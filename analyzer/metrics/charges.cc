@@ -17,13 +17,18 @@ std::int64_t positive(std::int64_t value) {
 }
 
 // Returns how long one may have waited for another, and never more than `limit_ns`.
-std::int64_t add_pair(const std::vector<RankTimes>& rows, std::uint32_t waiter,
-                      std::uint32_t charged, std::int64_t limit_ns, std::vector<Charge>& pairs) {
+std::int64_t most_wait_ns(const std::vector<RankTimes>& rows, std::uint32_t waiter,
+                          std::uint32_t charged, std::int64_t limit_ns) {
   if (waiter == charged) {
     return 0;
   }
   const auto behind = facts::arrival_difference(rows[waiter], rows[charged]);
-  const std::int64_t most_ns = behind ? std::min(positive(behind->most_ns), limit_ns) : limit_ns;
+  return behind ? std::min(positive(behind->most_ns), limit_ns) : limit_ns;
+}
+
+std::int64_t add_pair(const std::vector<RankTimes>& rows, std::uint32_t waiter,
+                      std::uint32_t charged, std::int64_t limit_ns, std::vector<Charge>& pairs) {
+  const std::int64_t most_ns = most_wait_ns(rows, waiter, charged, limit_ns);
   if (most_ns > 0) {
     pairs.push_back({waiter, charged, most_ns});
   }
@@ -233,7 +238,7 @@ void ChargeFinder::find_from_root(const std::vector<RankTimes>& rows, std::uint3
         found_.surely.push_back({i, root, waited_ns});
       }
     }
-    const std::int64_t most_ns = add_pair(rows, i, root, wall_ns, found_.pairs);
+    const std::int64_t most_ns = most_wait_ns(rows, i, root, wall_ns);
     possible.most_ns = add_saturating(possible.most_ns, most_ns);
     if (rows[i].host == rows[root].host) {
       possible.most_in_host_ns = add_saturating(possible.most_in_host_ns, most_ns);
