@@ -83,8 +83,7 @@ class Alignment {
   /// there to the common clock.
   std::int64_t to_host_ns(std::uint32_t file, std::int64_t time_ns) const;
   std::int64_t host_to_common_ns(std::uint32_t host, std::int64_t host_ns) const;
-  /// What to add to a host's clock for the common one at that common time, and how well that is
-  /// known.
+  /// The offset to add to a host's clock at that common time, and how well it is known.
   OffsetAt clock_at(std::uint32_t host, std::int64_t common_ns) const;
 
   /// How far a difference between times of two files, at about that common time, may be from the

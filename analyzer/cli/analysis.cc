@@ -178,7 +178,7 @@ void load_elsewhere(const std::vector<std::string>& paths, RowsNeeded needed, An
   }
   std::vector<std::string> duplicates = match::remove_duplicate_files(*traces);
   std::optional<match::AlikeCalls> alike = match::match_alike(*traces);
-  // Where files are left out, all are loaded again to see who is stuck.
+  // All files are loaded again to see who is stuck, if some were left out.
   if (!alike || (needs_sums && !duplicates.empty())) {
     return;
   }

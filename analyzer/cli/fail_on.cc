@@ -154,7 +154,7 @@ class Judge {
     judge_count(condition, found, "in which ranks disagree");
   }
 
-  // What ranks of an inferred communicator did not call is undecided, too.
+  // A call that is missing in an inferred communicator is undecided, too.
   void judge_ranks(const Condition& condition, match::Verdict verdict, const char* which) {
     std::uint64_t undecided = 0;
     for (std::size_t c = 0; c < summary_.rows.size(); ++c) {

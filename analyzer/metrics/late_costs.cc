@@ -225,7 +225,7 @@ void LateCosts::charge(std::uint32_t operation, const Parties& parties,
   note_last(matched);
 }
 
-// What a rank has waited in another operation meanwhile does not count again.
+// A wait does not count where the rank has waited in another operation meanwhile.
 void LateCosts::take_waits(const match::MatchedOperation& matched,
                            const OperationCharges& charges) {
   WaitedAt& here = waited_[{grouping_.group_of(matched),
@@ -360,7 +360,7 @@ void LateCosts::take_possible(std::uint32_t operation, const OperationCharges& c
 void LateCosts::add_to_blocks(const OperationCharges& charges) {
   const bool is_draining =
       charges.likeness == Likeness::kDraining && charges.root != RankTimes::kNobody;
-  // Where only the root waits, the others stay behind when they are late once. Only their own times
+  // If only the root waits, the others stay behind when they are late once. Only their own times
   // tell that from being late again, and the network's times do not show these.
   const bool is_comparable =
       charges.likeness == Likeness::kAlike ||

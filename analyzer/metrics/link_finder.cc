@@ -125,7 +125,7 @@ std::uint32_t LinkFinder::file_of(const Link& link) const {
 }
 
 FoundLinks LinkFinder::join(std::vector<LinkSteps> collected) {
-  // What the first file has of a link comes first, wherever the files were.
+  // The steps of a link come in the order of their files, whichever process read these.
   std::stable_sort(collected.begin(), collected.end(), [](const LinkSteps& a, const LinkSteps& b) {
     return a.link.file < b.link.file;
   });

@@ -27,7 +27,7 @@ struct RankOverlap {
   std::int64_t summed_ns = 0;       // of all operations, overlap counted for each
   std::int64_t together_ns = 0;     // in which operations of two or more communicators ran
   /// For other ranks, within its operations: the best guess, and what it is at least and at most.
-  /// What it waits in several operations at once counts once.
+  /// A wait in several operations at once counts once.
   std::int64_t waiting_ns = 0;
   std::int64_t waiting_least_ns = 0;
   std::int64_t waiting_most_ns = 0;

@@ -91,8 +91,8 @@ struct Stragglers {
   /// times its ranks.
   std::int64_t all_time_ns = 0;
 
-  /// Whether nothing is known of who waited in so many operations that it must be said. What a rank
-  /// may cost at most is not known then.
+  /// Whether calls alone are known of more operations than kOpenShare of them. The most that a rank
+  /// may cost is not known then.
   bool has_untold() const {
     return static_cast<double>(by_call) > kOpenShare * static_cast<double>(operations);
   }

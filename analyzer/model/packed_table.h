@@ -135,7 +135,7 @@ class PackedTable {
     bool has_absent = false;  // all bits set stand for it
   };
 
-  // What most readers need of it is in its first two lines.
+  // Its first two cache lines have all that most readers need.
   struct alignas(kCacheLine) Block {
     std::vector<std::byte> bytes;
     std::uint32_t row_bits = 0;            // 0: the rows are stored as they are
