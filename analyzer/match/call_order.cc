@@ -2,31 +2,42 @@
 #include "analyzer/match/call_order.h"
 
 #include <algorithm>
+#include <atomic>
 #include <cstdint>
 #include <map>
 #include <optional>
-#include <span>
 #include <tuple>
 #include <utility>
 
-#include "analyzer/match/executions.h"
+#include "analyzer/model/parallel.h"
 
 namespace ringside::match {
 namespace {
 
-bool is_comparable(const Matches& matches, const MatchedOperation& operation) {
-  const auto& members = matches.communicators[operation.communicator].members;
-  const bool is_of_all = operation.part_count == members.size() && operation.occurrence == 0;
-  // A lost record leaves a call with less than it was: without its number, or as the API call only.
-  if (operation.way != Way::kOrder) {
-    return is_of_all && operation.way == Way::kSequence &&
-           std::all_of(members.begin(), members.end(),
-                       [](const Member& member) { return member.is_lossless; });
+// Tells which operations of a communicator judge_order() compares.
+class Comparable {
+ public:
+  explicit Comparable(const std::vector<Member>& members)
+      : members_(members.size()),
+        are_lossless_(std::all_of(members.begin(), members.end(),
+                                  [](const Member& member) { return member.is_lossless; })),
+        are_complete_(std::all_of(members.begin(), members.end(),
+                                  [](const Member& member) { return member.is_complete_so_far; })) {
   }
-  // The number of such a call is its place in the order, which a lost record would shift.
-  return is_of_all && std::all_of(members.begin(), members.end(),
-                                  [](const Member& member) { return member.is_complete_so_far; });
-}
+
+  bool operator()(const MatchedOperation& operation) const {
+    const bool is_of_all = operation.part_count == members_ && operation.occurrence == 0;
+    // A lost record leaves a call with less than it was: without its number, or as the API call
+    // only. The number of a call without one is its place in the order, which a lost record shifts.
+    return is_of_all && ((operation.way == Way::kSequence && are_lossless_) ||
+                         (operation.way == Way::kOrder && are_complete_));
+  }
+
+ private:
+  const std::size_t members_;
+  const bool are_lossless_;
+  const bool are_complete_;
+};
 
 // The comparable operations in the order in which one member called them.
 struct Order {
@@ -107,8 +118,12 @@ class OrderJudge {
       }
     }
     is_compared_.resize(last > first_ ? last - first_ : 0);
-    for (std::size_t i = 0; i < is_compared_.size(); ++i) {
-      is_compared_[i] = is_comparable(matches, matches.operations[first_ + i]);
+    if (!is_compared_.empty()) {
+      const Comparable is_comparable(
+          matches.communicators[matches.operations[first_].communicator].members);
+      for (std::size_t i = 0; i < is_compared_.size(); ++i) {
+        is_compared_[i] = is_comparable(matches.operations[first_ + i]);
+      }
     }
     for (const auto& of_member : calls) {
       for (const SignedCall& call : of_member) {
@@ -181,67 +196,74 @@ class OrderJudge {
   std::size_t reference_ = 0;
 };
 
+// The last call of a member, in the usual order of all.
+class LastCall {
+ public:
+  /// Goes on to the next one. Returns whether the member made it earlier, outside of one group, or,
+  /// if `is_strict`, whether it may have.
+  bool differs(const model::Traces& traces, const Part& part, bool is_strict) {
+    const model::Operations& operations = traces.files[part.file].operations;
+    const std::int64_t here_ns = operations.call_ns(part.operation);
+    // The number of an operation is read where the times do not tell: that takes a while for all.
+    const bool is_before =
+        operation_ &&
+        (here_ns < call_ns_ ||
+         (here_ns == call_ns_ && operations.id(part.operation) < operations.id(*operation_)));
+    if (is_strict && (is_before || !operations.execution(part.operation).enqueue_start_ns)) {
+      return true;
+    }
+    if (is_before) {
+      const auto group = operations.group(part.operation).value_or(0);
+      return group == 0 || group != operations.group(*operation_).value_or(0);
+    }
+    call_ns_ = here_ns;
+    operation_ = part.operation;
+    return false;
+  }
+
+ private:
+  std::int64_t call_ns_ = 0;
+  std::optional<std::uint32_t> operation_;
+};
+
 }  // namespace
 
 bool may_differ_in_order(const model::Traces& traces, const Matches& matches, std::size_t first,
                          std::size_t last, bool is_strict) {
   const auto& members = matches.communicators[matches.operations[first].communicator].members;
-  const auto id_of = [&](const Part& part) {
-    return traces.files[part.file].operations.id(part.operation);
-  };
-  const auto call_ns = [&](const Part& part) {
-    return traces.files[part.file].operations.call_ns(part.operation);
-  };
+  const Comparable is_comparable(members);
   using TimeAndId = std::pair<std::int64_t, std::uint64_t>;
   std::vector<std::pair<TimeAndId, std::size_t>> usual;
   for (std::size_t i = first; (members.size() > 1 || is_strict) && i < last; ++i) {
     const MatchedOperation& operation = matches.operations[i];
-    if (is_comparable(matches, operation)) {
+    if (is_comparable(operation)) {
       const Part part = parts_of(matches, operation).front();
-      usual.emplace_back(TimeAndId(call_ns(part), id_of(part)), i);
+      const model::Operations& rank = traces.files[part.file].operations;
+      usual.emplace_back(TimeAndId(rank.call_ns(part.operation), rank.id(part.operation)), i);
     } else if (is_strict && operation.way != Way::kPair && operation.way != Way::kGroup) {
       return true;
     }
   }
   std::sort(usual.begin(), usual.end());
-  std::vector<std::uint32_t> order;
-  order.reserve(usual.size());
-  for (const auto& [call, i] : usual) {
-    order.push_back(static_cast<std::uint32_t>(i));
-  }
-  struct Latest {
-    std::int64_t call_ns = 0;
-    Part part;
-  };
-  std::vector<Latest> latest(members.size());
-  // Returns whether the call is out of order. The calls of each member come in the usual order.
-  const auto differs = [&](const Part& part, bool is_first) {
-    Latest& before = latest[part.member];
-    const std::int64_t here_ns = call_ns(part);
-    // The number of an operation is read where the times do not tell: that takes a while for all.
-    const bool is_before =
-        !is_first && (here_ns < before.call_ns ||
-                      (here_ns == before.call_ns && id_of(part) < id_of(before.part)));
-    if (is_strict && (is_before || !execution_of(traces, part).enqueue_start_ns)) {
-      return true;
+  // One core looks at some members, whose rows stay in its cache. The calls of each member come in
+  // the usual order.
+  constexpr std::size_t kMostMembers = 64;
+  const std::size_t at_a_time =
+      std::clamp<std::size_t>(members.size() / (4 * core_count()), 1, kMostMembers);
+  std::atomic<bool> has_found = false;
+  for_each_on_cores((members.size() + at_a_time - 1) / at_a_time, [&](std::size_t /*thread*/,
+                                                                      std::size_t portion) {
+    const std::size_t begin = portion * at_a_time;
+    std::vector<LastCall> last_calls(std::min(at_a_time, members.size() - begin));
+    for (std::size_t k = 0; k < usual.size() && !has_found; ++k) {
+      const Parts::Range parts = parts_of(matches, matches.operations[usual[k].second]);
+      for (std::size_t i = 0; i < last_calls.size(); ++i) {
+        if (last_calls[i].differs(traces, parts[begin + i], is_strict)) {
+          has_found = true;
+        }
+      }
     }
-    if (is_before) {
-      const model::Operations& operations = traces.files[part.file].operations;
-      const auto group = operations.group(part.operation).value_or(0);
-      return group == 0 || group != operations.group(before.part.operation).value_or(0);
-    }
-    before = {here_ns, part};
-    return false;
-  };
-  bool has_found = false;
-  for (std::size_t begin = 0; begin < order.size() && !has_found; begin += Executions::kAtATime) {
-    const auto some =
-        std::span(order).subspan(begin, std::min(Executions::kAtATime, order.size() - begin));
-    visit_rank_by_rank(matches, some, [&](std::size_t i, std::size_t part) {
-      has_found = has_found || differs(matches.parts[matches.operations[some[i]].first_part + part],
-                                       begin + i == 0);
-    });
-  }
+  });
   return has_found;
 }
 

@@ -7,7 +7,7 @@
 
 #include "analyzer/match/describe.h"
 #include "analyzer/metrics/operation_order.h"
-#include "analyzer/model/parallel.h"
+#include "analyzer/model/in_order.h"
 #include "analyzer/model/saturating.h"
 
 namespace ringside::metrics {
@@ -15,9 +15,10 @@ namespace {
 
 using facts::RankTimes;
 
-// About so much memory is taken by the operations that are read at a time, and as much by those
-// that are added meanwhile.
-constexpr std::size_t kBytesAtATime = std::size_t{1} << 22U;
+// So much memory is taken by the operations that one core reads at a time. With less, reading them
+// costs little more than asking for the next ones.
+constexpr std::size_t kLeastBytes = std::size_t{1} << 18U;
+constexpr std::size_t kMostBytes = std::size_t{1} << 23U;
 
 void raise(std::int64_t& sum_ns, std::int64_t by_ns) {
   sum_ns = add_saturating(sum_ns, by_ns);
@@ -52,59 +53,57 @@ LateCosts::LateCosts(const facts::Facts& facts, RowsBy by)
   most_elsewhere_ns_.resize(hosts.size());
 }
 
-// Operations are read on all cores, some at a time. The core that comes first adds the operations
-// that were read before, one after the other.
+// Operations are read on all cores, and added one after the other.
 bool LateCosts::add_all(const facts::Fold& also) {
-  constexpr std::size_t kTogether = match::Executions::kAtATime;
   bool is_contradictory = false;
   const std::vector<std::uint32_t> order = order_operations(facts_, &is_contradictory);
+  const std::vector<std::span<const std::uint32_t>> portions = portions_of(order);
   std::vector<ChargeFinder> finders(core_count(), ChargeFinder(facts_, cascade_.needs_pairs()));
   // The memory of each serves one operation after the other.
   std::vector<match::Executions> executions(core_count());
-  std::vector<Read> reads;
-  std::vector<Read> reads_before;
-  std::span<const std::uint32_t> before;
-  for (std::size_t first = 0; first < order.size() || !before.empty();) {
-    const auto some = std::span(order).subspan(first, count_at_a_time(std::span(order), first));
-    if (reads.size() < some.size()) {
-      reads.resize(some.size());
-    }
-    for_each_on_cores(some.size() / kTogether + 2, [&](std::size_t thread, std::size_t task) {
-      if (task == 0) {
-        for (std::size_t i = 0; i < before.size(); ++i) {
-          add(before[i], reads_before[i]);
+  std::vector<std::vector<Read>> reads(core_count() + 2);
+  in_order_on_cores(
+      portions.size(), reads.size(),
+      [&](std::size_t thread, std::size_t portion) {
+        std::vector<Read>& made = reads[portion % reads.size()];
+        made.resize(std::max(made.size(), portions[portion].size()));
+        facts_.ranks_of_each(portions[portion], executions[thread],
+                             [&](std::size_t i, const facts::SeenOperation& seen) {
+                               if (also) {
+                                 also(thread, seen);
+                               }
+                               take(seen, finders[thread], made[i]);
+                             });
+      },
+      [&](std::size_t portion) {
+        for (std::size_t i = 0; i < portions[portion].size(); ++i) {
+          add(portions[portion][i], reads[portion % reads.size()][i]);
         }
-        return;
-      }
-      const std::size_t begin = (task - 1) * kTogether;
-      facts_.ranks_of_each(some.subspan(begin, std::min(kTogether, some.size() - begin)),
-                           executions[thread],
-                           [&](std::size_t i, const facts::SeenOperation& seen) {
-                             if (also) {
-                               also(thread, seen);
-                             }
-                             take(seen, finders[thread], reads[begin + i]);
-                           });
-    });
-    reads.swap(reads_before);
-    before = some;
-    first += some.size();
-  }
+      });
   return !is_contradictory;
 }
 
-// Returns how many operations from `first` on are read at a time.
-std::size_t LateCosts::count_at_a_time(std::span<const std::uint32_t> order,
-                                       std::size_t first) const {
-  std::size_t last = first;
-  for (std::size_t bytes = 0; last < order.size() && bytes < kBytesAtATime; ++last) {
-    const std::size_t parts = matches_.operations[order[last]].part_count;
+// Cuts the order into what one core reads at a time.
+std::vector<std::span<const std::uint32_t>> LateCosts::portions_of(
+    std::span<const std::uint32_t> order) const {
+  std::vector<std::span<const std::uint32_t>> portions;
+  std::size_t first = 0;
+  std::size_t bytes = 0;
+  for (std::size_t i = 0; i < order.size(); ++i) {
+    const std::size_t parts = matches_.operations[order[i]].part_count;
     bytes += parts * sizeof(RankTimes);
     bytes += cascade_.needs_pairs()
                  ? std::min(parts * parts, ChargeFinder::kMostPairs) * sizeof(Charge)
                  : 0;
+    const std::size_t count = i + 1 - first;
+    const bool is_full = count >= match::Executions::kAtATime && bytes >= kLeastBytes;
+    if (is_full || bytes >= kMostBytes || i + 1 == order.size()) {
+      portions.push_back(order.subspan(first, count));
+      first = i + 1;
+      bytes = 0;
+    }
   }
-  return last - first;
+  return portions;
 }
 
 void LateCosts::take(const facts::SeenOperation& seen, ChargeFinder& finder, Read& made) const {

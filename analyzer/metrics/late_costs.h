@@ -85,7 +85,8 @@ class LateCosts {
     OperationCharges charges;
   };
 
-  std::size_t count_at_a_time(std::span<const std::uint32_t> order, std::size_t first) const;
+  std::vector<std::span<const std::uint32_t>> portions_of(
+      std::span<const std::uint32_t> order) const;
   // Takes what is at hand of an operation.
   void take(const facts::SeenOperation& seen, ChargeFinder& finder, Read& made) const;
   void add(std::uint32_t operation, Read& read);
