@@ -25,7 +25,7 @@ struct StampError {
 /// A thread reads the host's clock before or after the moment itself, and may be interrupted there.
 inline constexpr StampError kCallError{0, 2'000};
 /// NCCL's proxy thread looks in turn at all that it progresses, so its callbacks come late.
-inline constexpr StampError kProxyError{0, 20'000};
+inline constexpr StampError kProxyError{0, 20'000, 20'000};
 /// CUPTI puts the GPU's times onto the host's clock for Kineto, by a fit of its own.
 inline constexpr std::int64_t kKinetoFit_ns = 5'000;
 /// The step of a GPU's global timer.

@@ -337,8 +337,9 @@ def main():
                                 tests / "diff/cases/summary-csv/traces")
             peaks = Page(driver, with_peaks)
             # A peak of each function, as the dashed line and as percent: 10.24 GB/s is that of 4 MiB.
+            # The 20 us of the AllReduce of 4 KiB are no longer than the proxy thread's stamps may be off.
             assert peaks.count("#bandwidth path.peak") == 3 and "Dashed" in peaks.text("#bandwidth .lead")
-            assert peaks.column("bandwidth", 15) == ["96.7", "97.5", "99.4", "–", "–", "97.5"], peaks.column("bandwidth", 15)
+            assert peaks.column("bandwidth", 15) == ["96.7", "–", "99.4", "–", "–", "97.5"], peaks.column("bandwidth", 15)
             assert "99.4 %" in peaks.text("#figures")
             check_quiet(driver, with_peaks)
             hostile = report(ringside, directory / "hostile.html", directory / "traces")
