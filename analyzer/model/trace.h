@@ -201,6 +201,14 @@ struct TraceFile {
   std::uint64_t lines = 0;
   std::uint64_t bad_lines = 0;
 
+  TraceFile() = default;
+  TraceFile(const TraceFile& other) = default;
+  TraceFile& operator=(const TraceFile& other) = default;
+  // A deque does not promise that it can be moved, and so a growing vector would copy all files.
+  TraceFile(TraceFile&& other) noexcept = default;
+  TraceFile& operator=(TraceFile&& other) noexcept = default;
+  ~TraceFile() = default;
+
   /// With those that are elsewhere.
   std::uint64_t operation_count() const { return operations.size() + elsewhere.operations; }
   std::uint64_t step_count() const { return steps.size() + elsewhere.steps; }
