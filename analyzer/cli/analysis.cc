@@ -170,20 +170,20 @@ bool can_be_summed_up(const model::Traces& traces, const match::AlikeCalls& alik
 // Loads the rows of communicators whose ranks did not make the same calls. Nothing is loaded if
 // other processes have no rows, or all are needed.
 void load_elsewhere(const std::vector<std::string>& paths, RowsNeeded needed, Analysis& analysis) {
-  const bool needs_sums = needed == RowsNeeded::kSums;
+  const bool has_machines = needed != RowsNeeded::kNone;
   model::Problems problems;
-  std::optional<model::Traces> traces = load::load_heads(paths, needs_sums, problems);
+  std::optional<model::Traces> traces = load::load_heads(paths, has_machines, problems);
   if (!traces) {
     return;
   }
   std::vector<std::string> duplicates = match::remove_duplicate_files(*traces);
   std::optional<match::AlikeCalls> alike = match::match_alike(*traces);
-  // All files are loaded again to see who is stuck, if some were left out.
-  if (!alike || (needs_sums && !duplicates.empty())) {
+  // The processes do not know which files were left out.
+  if (!alike || (needed != RowsNeeded::kNone && !duplicates.empty())) {
     return;
   }
   load::other_processes()->send_rows(alike->contexts_needed(*traces), *traces);
-  if (!needs_sums || can_be_summed_up(*traces, *alike)) {
+  if (needed != RowsNeeded::kSums || can_be_summed_up(*traces, *alike)) {
     analysis.alike = std::move(alike);
     analysis.traces = std::move(*traces);
     analysis.duplicates = std::move(duplicates);
@@ -295,7 +295,7 @@ void add_stacks_option(CLI::App& command, AnalysisOptions& options) {
 report::Summary Analysis::summary(bool has_findings, metrics::RowsBy by) const {
   if (alike) {
     if (has_findings) {
-      network_ = metrics::figures_elsewhere()->network(facts());
+      network();  // their rows are forgotten then
     }
     metrics::FiguresFound found = metrics::figures_elsewhere()->find(
         facts(), by, has_findings ? std::optional(metrics::RowsBy::kCaller) : std::nullopt);

@@ -32,8 +32,9 @@ class App;
 
 namespace ringside::cli {
 
-/// The rows of operations that a command needs of communicators whose ranks made the same calls.
-enum class RowsNeeded : std::uint8_t { kAll, kSums, kNone };
+/// The rows of operations that a command needs of communicators whose ranks made the same calls:
+/// all of them, their sums, what they say of the network, or none.
+enum class RowsNeeded : std::uint8_t { kAll, kSums, kNetwork, kNone };
 
 struct AnalysisOptions {
   std::vector<std::string> inputs;
@@ -115,8 +116,13 @@ struct Analysis {
     return *stragglers_;
   }
   /// Says how fast the network was.
-  metrics::Network network() const {
-    return network_ ? *network_ : metrics::find_network(traces, alignment);
+  const metrics::Network& network() const {
+    if (!network_) {
+      network_ = alike ? metrics::figures_elsewhere()->network(traces, alignment,
+                                                               alike->matches.communicators)
+                       : metrics::find_network(traces, alignment);
+    }
+    return *network_;
   }
   /// Sums all up. `has_findings`: stragglers() and network() will be asked for, which takes less
   /// time if all are found of the same reading of the operations.
@@ -125,7 +131,7 @@ struct Analysis {
  private:
   mutable std::optional<facts::Facts> facts_;
   mutable std::optional<metrics::Stragglers> stragglers_;
-  mutable std::optional<metrics::Network> network_;  // where its rows are elsewhere
+  mutable std::optional<metrics::Network> network_;
 };
 
 /// Loads, joins traces with the dumps beside them, and tells what could not be read. False, after a

@@ -34,7 +34,7 @@ ExitStatus run_network(const AnalysisOptions& options) {
     }
     not_chosen = match::select_transfers(analysis.matches, analysis.traces);
   }
-  metrics::Network network = metrics::find_network(analysis.traces, analysis.alignment);
+  metrics::Network network = analysis.network();
   network.not_chosen = not_chosen;
   report::Document document = report::make_network_report(
       analysis.traces, network, options.most_rows(), options.is_for_people());
@@ -48,6 +48,7 @@ void add_network(CLI::App& app, Chosen& chosen) {
   const auto options = std::make_shared<AnalysisOptions>();
   CLI::App* const command = app.add_subcommand(
       "network", "Say how fast each link was, what it waited for, and which stand out as slow");
+  options->rows_needed = RowsNeeded::kNetwork;
   add_analysis_options(*command, *options);
   set_command(*command, kNetworkExample, {{3, kNothingFits}}, options, chosen, run_network);
 }

@@ -33,8 +33,9 @@ class FiguresElsewhere {
   /// here, the same each time.
   virtual FiguresFound find(const facts::Facts& here, std::optional<RowsBy> rows_by,
                             std::optional<RowsBy> late_by) = 0;
-  /// Finds what find_network() finds, likewise. Called once at most, and before find().
-  virtual Network network(const facts::Facts& here) = 0;
+  /// Finds what find_network() finds. Called once at most, and before find().
+  virtual Network network(const model::Traces& traces, const align::Alignment& alignment,
+                          const std::vector<match::Communicator>& communicators) = 0;
 };
 
 /// Nothing, unless they were set.

@@ -178,10 +178,20 @@ void Divider::tell_matched(const facts::Facts& here) {
   owner_.take(std::move(of_processes.front()));
 }
 
+void Divider::tell_heads(const align::Alignment& alignment) {
+  if (std::exchange(knows_heads_, true)) {
+    return;
+  }
+  Heads heads = leader_.heads(alignment);
+  tell_others(Request::kHeads, model::archived(heads));
+  owner_.begin(std::move(heads), leader_.keeper());
+}
+
 void Divider::begin(const facts::Facts& here) {
   if (std::exchange(has_begun_, true)) {
     return;
   }
+  tell_heads(here.alignment());
   const std::vector<int> keepers = leader_.keepers_of(here.traces());
   for (std::size_t file = 0; file < keepers.size(); ++file) {
     std::vector<RowPlace>& rows = rows_matched_.emplace_back();
@@ -191,16 +201,15 @@ void Divider::begin(const facts::Facts& here) {
     }
   }
   tell_matched(here);
-  Heads heads = leader_.heads(here.alignment());
-  heads.matched.resize(here.matches().communicators.size());
+  std::vector<std::uint64_t> counts(here.matches().communicators.size());
   for (const match::MatchedOperation& matched : here.matches().operations) {
-    ++heads.matched[matched.communicator];
+    ++counts[matched.communicator];
   }
-  tell_others(Request::kHeads, model::archived(heads));
-  owner_.begin(std::move(heads), leader_.keeper());
+  tell_others(Request::kArrivals, model::archived(counts));
+  const Arrivals own = owner_.arrivals(std::move(counts));
   const AllOperations operations(owner_, here.matches());
   AllArrivals all(operations.rows.size());
-  all.take(owner_.arrivals());
+  all.take(own);
   hear_others([&](int /*process*/, std::string_view text) {
     Arrivals arrivals;
     model::unarchive(text, arrivals);
@@ -356,9 +365,10 @@ metrics::FiguresFound Divider::find(const facts::Facts& here,
   return found;
 }
 
-metrics::Network Divider::network(const facts::Facts& here) {
-  begin(here);
-  std::vector<int> keepers = leader_.keepers_of(here.traces());
+metrics::Network Divider::network(const model::Traces& traces, const align::Alignment& alignment,
+                                  const std::vector<match::Communicator>& communicators) {
+  tell_heads(alignment);
+  std::vector<int> keepers = leader_.keepers_of(traces);
   tell_others(Request::kNetwork, model::archived(keepers));
   metrics::FoundLinks all = owner_.links(keepers, messages_);
   hear_others([&](int /*process*/, std::string_view text) {
@@ -366,7 +376,7 @@ metrics::Network Divider::network(const facts::Facts& here) {
     model::unarchive(text, more);
     all.take(std::move(more));
   });
-  return metrics::judge_network(here.traces(), std::move(all), here.matches().communicators);
+  return metrics::judge_network(traces, std::move(all), communicators);
 }
 
 }  // namespace ringside::mpi

@@ -25,7 +25,8 @@ class Divider final : public metrics::FiguresElsewhere {
 
   metrics::FiguresFound find(const facts::Facts& here, std::optional<metrics::RowsBy> rows_by,
                              std::optional<metrics::RowsBy> late_by) override;
-  metrics::Network network(const facts::Facts& here) override;
+  metrics::Network network(const model::Traces& traces, const align::Alignment& alignment,
+                           const std::vector<match::Communicator>& communicators) override;
 
  private:
   // The process that has a row, and the row's place among those of its file that are there.
@@ -36,6 +37,8 @@ class Divider final : public metrics::FiguresElsewhere {
     auto operator<=>(const RowPlace&) const = default;
   };
 
+  /// Tells all processes what is known of the files, the first time.
+  void tell_heads(const align::Alignment& alignment);
   /// Has all processes put their rows in order, the first time.
   void begin(const facts::Facts& here);
   /// `begins`: as in Division.
@@ -53,6 +56,7 @@ class Divider final : public metrics::FiguresElsewhere {
   Messages& messages_;
   Leader& leader_;
   Owner owner_;
+  bool knows_heads_ = false;
   bool has_begun_ = false;
   std::vector<std::uint32_t> begins_;  // until they are divided
   align::StampErrors errors_;

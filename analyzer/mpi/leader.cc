@@ -203,7 +203,7 @@ std::vector<load::KeptFile> Leader::keep(const std::vector<std::string>& paths, 
 }
 
 Heads Leader::heads(const align::Alignment& alignment) const {
-  Heads heads{kept_paths_, {}, alignment, {}};
+  Heads heads{kept_paths_, {}, alignment};
   model::unarchive(kept_, heads.files);
   return heads;
 }

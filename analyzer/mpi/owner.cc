@@ -33,7 +33,10 @@ void Owner::begin(Heads&& heads, Keeper& keeper) {
   calls_ = std::move(*calls);
   keeper.give_rows(traces_);
   alignment_.set_stamp_errors(align::StampErrors(traces_));
-  everywhere_ = std::move(heads.matched);
+}
+
+Arrivals Owner::arrivals(std::vector<std::uint64_t>&& matched) {
+  everywhere_ = std::move(matched);
   std::map<std::pair<std::uint32_t, model::NameId>, std::uint32_t> next;
   std::vector<std::uint32_t> first;  // by communicator
   std::uint32_t all = 0;
@@ -53,6 +56,7 @@ void Owner::begin(Heads&& heads, Keeper& keeper) {
                            ? first[operation.communicator] + *place++
                            : next.at({operation.communicator, operation.func})++);
   }
+  return last_arrivals();
 }
 
 std::vector<std::uint32_t> Owner::match() {
@@ -88,7 +92,7 @@ std::vector<std::uint32_t> Owner::match() {
   return places;
 }
 
-Arrivals Owner::arrivals() const {
+Arrivals Owner::last_arrivals() const {
   Arrivals found{numbers_, {}, {}, alignment_.stamp_errors()};
   found.last_ns.resize(numbers_.size());
   found.groups.resize(numbers_.size());

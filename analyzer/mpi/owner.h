@@ -36,11 +36,10 @@ struct Heads {
   std::vector<std::string> paths;
   std::vector<load::KeptFile> files;
   align::Alignment alignment;
-  std::vector<std::uint64_t> matched;  // by communicator: how many MatchedRows there are of it
 
   template <typename Archive>
   void transfer(Archive& archive) {
-    archive(paths, files, alignment, matched);
+    archive(paths, files, alignment);
   }
 };
 
@@ -103,18 +102,20 @@ using FoundDurations = std::map<metrics::RowKey, metrics::RowTimes::Found>;
 
 class Owner {
  public:
-  /// Takes the rows that begin() or divide() matches besides.
-  void take(MatchedRows&& matched) { matched_ = std::move(matched); }
   /// Takes the rows that the process keeps.
   void begin(Heads&& heads, Keeper& keeper);
-  Arrivals arrivals() const;
+  /// All processes do this together, before arrivals(): each joins the links of the ranks whose
+  /// files it keeps. `keepers`: the process of each file.
+  metrics::FoundLinks links(const std::vector<int>& keepers, Messages& messages);
+  /// Takes the rows that arrivals() or divide() matches besides.
+  void take(MatchedRows&& matched) { matched_ = std::move(matched); }
+  /// Matches the rows that are here. `matched`: how many MatchedRows there are of each communicator
+  /// in all processes.
+  Arrivals arrivals(std::vector<std::uint64_t>&& matched);
   /// Where the order of operations cannot be cut (metrics::find_inversions()), by the place of each
   /// operation.
   std::vector<std::pair<std::uint32_t, std::uint32_t>> inversions(
       std::vector<std::uint32_t>&& places);
-  /// All processes do this together, before divide(): each joins the links of the ranks whose files
-  /// it keeps. `keepers`: the process of each file.
-  metrics::FoundLinks links(const std::vector<int>& keepers, Messages& messages);
   /// All processes do this together. Returns how many rows went to others.
   std::uint64_t divide(Division&& division, Messages& messages);
   /// Rows are those of operations that all ranks called alike.
@@ -130,6 +131,7 @@ class Owner {
 
  private:
   void forget_network();
+  Arrivals last_arrivals() const;
   /// Returns the places of `matched_` among the operations of their communicators.
   std::vector<std::uint32_t> match();
 

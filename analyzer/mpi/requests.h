@@ -13,12 +13,12 @@
 //   kPlace   KeptCommunicator of each communicator -> nothing
 //   kBounds  RangeElsewhere -> HostBounds of each operation and host
 //   kChunks  KeptSteps -> Chunk of each that the process has joined; all join at the same time
-//   kMatched MatchedRows: before kHeads those of which the process has rows, and before kDivide
-//   those
-//            that it will own -> nothing
-//   kHeads   Heads -> Arrivals
-//   kOrder   the place of each operation -> where their order cannot be cut
+//   kHeads   Heads -> nothing
 //   kNetwork the process that keeps each file -> FoundLinks; all join at the same time
+//   kMatched MatchedRows: before kArrivals those of which the process has rows, and before kDivide
+//            those that it will own -> nothing
+//   kArrivals how many MatchedRows there are of each communicator -> Arrivals
+//   kOrder   the place of each operation -> where their order cannot be cut
 //   kDivide  Division -> nothing
 //   kSum     SumRequest -> SumAnswer
 //   kFigures WantedDurations -> FoundDurations
@@ -53,10 +53,11 @@ enum class Request : std::uint64_t {
   kPlace,
   kBounds,
   kChunks,
-  kMatched,
   kHeads,
-  kOrder,
   kNetwork,
+  kMatched,
+  kArrivals,
+  kOrder,
   kDivide,
   kSum,
   kFigures,

@@ -142,7 +142,10 @@ void serve_figures(Messages& messages, Request what, std::string_view text, Keep
     Heads heads;
     model::unarchive(text, heads);
     owner.begin(std::move(heads), keeper);
-    Arrivals arrivals = owner.arrivals();
+  } else if (what == Request::kArrivals) {
+    std::vector<std::uint64_t> matched;
+    model::unarchive(text, matched);
+    Arrivals arrivals = owner.arrivals(std::move(matched));
     messages.send(0, model::archived(arrivals));
   } else if (what == Request::kOrder) {
     std::vector<std::uint32_t> places;
@@ -210,10 +213,11 @@ void serve(Messages& messages) {
         messages.send(0, model::archived(chunks));
         break;
       }
-      case Request::kMatched:
       case Request::kHeads:
-      case Request::kOrder:
       case Request::kNetwork:
+      case Request::kMatched:
+      case Request::kArrivals:
+      case Request::kOrder:
       case Request::kDivide:
       case Request::kSum:
       case Request::kFigures:

@@ -104,7 +104,7 @@ JOBS = [
      "--pattern AllReduce:1048576,Neighbour:65536:split,AllGather:4096", ["summary --format json", "stragglers"], swap_times),
     # A rank does not make a call, and all processes are killed.
     ("--hosts 3 --ranks-per-host 2 --split 2 --iterations 20 --hang 5:6 --end killed --seed 3 "
-     "--pattern AllReduce:1048576:split,AllGather:4096", ["match --format json --align-report", "summary"]),
+     "--pattern AllReduce:1048576:split,AllGather:4096", ["match --format json --align-report", "summary", "network"]),
     # Each process sums up some of the operations: one communicator, a late rank, and roots.
     ("--hosts 3 --ranks-per-host 2 --iterations 200 --jitter 0.2 --straggler 4:700:20 --seed 6 "
      "--pattern AllReduce:1048576,Broadcast:65536,AllGather:4096",
@@ -119,22 +119,25 @@ JOBS = [
     ("--steps --hosts 6 --ranks-per-host 1 --split 3 --iterations 60 --channels 2 --slow-link 1:2:1:3 --seed 4 "
      "--pattern AllReduce:1048576,AllGather:65536:split,ReduceScatter:1048576:orthogonal",
      ["match --format json --align-report", "communicators --format json", "summary --format json --align-report",
-      "summary --no-align", "summary --no-findings", "stragglers --format json"]),
+      "summary --no-align", "summary --no-findings", "stragglers --format json", "network --format json",
+      "network --format json --no-align", "network --format csv --table matrix", "network --func AllGather"]),
     ("--times proxy --hosts 3 --ranks-per-host 2 --split 2 --iterations 40 --mismatch size:3:17 --straggler 4:700 "
      "--drift-ppm 20 --seed 9 --pattern AllReduce:1048576:split,Neighbour:65536:split,AllGather:65536:orthogonal",
-     ["match --format json --align-report", "summary --format json --align-report", "stragglers"]),
+     ["match --format json --align-report", "summary --format json --align-report", "stragglers",
+      "network --format json --align-report"]),
     ("--full --hosts 3 --ranks-per-host 2 --iterations 30 --seed 2 --pattern AllReduce:1048576,AllGather:65536",
-     ["match", "summary --format json"], drop_steps),
+     ["match", "summary --format json", "network --format json"], drop_steps),
     # Traces in two segments each; where ranks differ, process 0 matches them.
     ("--steps --hosts 3 --ranks-per-host 2 --iterations 40 --channels 2 --seed 4 "
      "--pattern AllReduce:1048576,AllGather:65536",
      ["match --format json --align-report", "communicators --format json", "summary --format json --align-report",
-      "stragglers --format json"], in_segments),
+      "stragglers --format json", "network --format json"], in_segments),
     ("--hosts 3 --ranks-per-host 2 --iterations 40 --mismatch size:3:17 --seed 9 --pattern AllReduce:1048576",
      ["match --format json", "summary --format json"], in_segments),
     # Two files of one run.
     ("--steps --hosts 3 --ranks-per-host 2 --iterations 40 --seed 4 --pattern AllReduce:1048576,AllGather:65536",
-     ["match --format json --align-report", "communicators", "summary --format json", "stragglers"], add_copy),
+     ["match --format json --align-report", "communicators", "summary --format json", "stragglers", "network"],
+     add_copy),
     # Ranks contradict each other, so one process gets all rows.
     ("--hosts 3 --ranks-per-host 2 --iterations 150 --jitter 0.2 --seed 7 "
      "--pattern AllReduce:1048576,Broadcast:65536,AllGather:4096", ["summary --format json", "stragglers"], swap_times),
@@ -260,7 +263,7 @@ def check_rows_stay(mpi, program, generate, directory):
     subprocess.run([generate, str(directory / "sends"), *options.split()], check=True, stdout=subprocess.DEVNULL)
     transfers = sum(len(re.findall(r'"func":"(?:Send|Recv)"', trace.read_text(encoding="utf-8")))
                     for trace in (directory / "sends").glob("*.json"))
-    for command in ("match", "communicators"):
+    for command in ("match", "communicators", "network"):
         sent = int(statistics_of([command, "sends"], 1)[5])
         require(sent == transfers / 2 > 0, f"{command}: {sent} rows of {transfers} sends and receives")
     for command in ("summary", "stragglers"):
@@ -271,7 +274,7 @@ def check_rows_stay(mpi, program, generate, directory):
                         "--iterations", "30", "--pattern", "AllReduce:1048576"], check=True, stdout=subprocess.DEVNULL)
         for trace in list((directory / job).glob("*.json")) if job == "segments" else []:
             in_segments(trace)
-        for command in ("match", "communicators"):
+        for command in ("match", "communicators", "network"):
             require(int(statistics_of([command, job], 1)[5]) == 0, f"{job}: {command} sends rows")
         for command in ("summary", "stragglers"):
             require(int(statistics_of([command, job])[5]) > 0, f"{job}: {command}: process 0 gives rows to process 1")
