@@ -124,6 +124,10 @@ struct Analysis {
     }
     return *network_;
   }
+  /// Says how long communication runs.
+  metrics::Overlap overlap() const {
+    return alike ? metrics::figures_elsewhere()->overlap(facts()) : metrics::find_overlap(facts());
+  }
   /// Sums all up. `has_findings`: stragglers() and network() will be asked for, which takes less
   /// time if all are found of the same reading of the operations.
   report::Summary summary(bool has_findings, metrics::RowsBy by = metrics::RowsBy::kKind) const;

@@ -14,7 +14,6 @@
 #include "analyzer/cli/path_graphs.h"
 #include "analyzer/metrics/critical_path.h"
 #include "analyzer/metrics/iterations.h"
-#include "analyzer/metrics/overlap.h"
 #include "analyzer/report/align_report.h"
 #include "analyzer/report/calls_report.h"
 #include "analyzer/report/iterations_report.h"
@@ -270,8 +269,9 @@ void add_overlap(CLI::App& app, Chosen& chosen) {
   CLI::App& command = add_document(
       app, "overlap", "Say how long communication runs, and which communicators run at once",
       kOverlapExample, options, chosen, [](const Analysis& analysis, const auto&) {
-        return report::overlap_document(metrics::find_overlap(analysis.facts()), analysis.matches);
+        return report::overlap_document(analysis.overlap(), analysis.matches);
       });
+  options->rows_needed = RowsNeeded::kSums;
   add_kineto_option(command, *options);
 }
 

@@ -11,6 +11,7 @@
 #include "analyzer/facts/facts.h"
 #include "analyzer/metrics/grouping.h"
 #include "analyzer/metrics/network.h"
+#include "analyzer/metrics/overlap.h"
 #include "analyzer/metrics/rows.h"
 #include "analyzer/metrics/stragglers.h"
 
@@ -36,6 +37,8 @@ class FiguresElsewhere {
   /// Finds what find_network() finds. Called once at most, and before find().
   virtual Network network(const model::Traces& traces, const align::Alignment& alignment,
                           const std::vector<match::Communicator>& communicators) = 0;
+  /// Finds what find_overlap() finds; `here` as of find(). Called once at most, and before find().
+  virtual Overlap overlap(const facts::Facts& here) = 0;
 };
 
 /// Nothing, unless they were set.

@@ -2,7 +2,6 @@
 #include "analyzer/metrics/overlap.h"
 
 #include <algorithm>
-#include <optional>
 
 #include "analyzer/metrics/global_ranks.h"
 #include "analyzer/metrics/interval_sweep.h"
@@ -33,51 +32,64 @@ void add_overlap(std::vector<Edge>& edges, RankOverlap& rank, Overlap& result, P
   });
 }
 
-// When one rank waited. A rank waits once in operations that run at the same time.
-class Waiting {
- public:
-  void add(const facts::RankTimes& row) {
-    add(best_, row.arrival_ns, row.best_wait_ns);
-    add(least_, row.latest_ns(), row.wait.least_ns);
-    add(most_, row.earliest_ns(), row.wait.most_ns);
+// Most first; by communicator where that is equal.
+std::vector<PairOverlap> ordered(const Pairs& pairs) {
+  std::vector<PairOverlap> made;
+  for (const auto& [pair, together_ns] : pairs) {
+    made.push_back({pair.first, pair.second, together_ns});
   }
-  void finish(RankOverlap& rank) {
-    rank.waiting_least_ns = union_ns(least_);
-    rank.waiting_most_ns = std::max(union_ns(most_), rank.waiting_least_ns);
-    rank.waiting_ns = std::clamp(union_ns(best_), rank.waiting_least_ns, rank.waiting_most_ns);
-  }
-
- private:
-  using Intervals = std::vector<std::pair<std::int64_t, std::int64_t>>;
-
-  static void add(Intervals& intervals, std::int64_t from_ns, std::int64_t waited_ns) {
-    if (waited_ns > 0) {
-      intervals.emplace_back(from_ns, add_saturating(from_ns, waited_ns));
-    }
-  }
-
-  Intervals best_;
-  Intervals least_;
-  Intervals most_;
-};
+  std::stable_sort(made.begin(), made.end(), [](const PairOverlap& a, const PairOverlap& b) {
+    return a.together_ns > b.together_ns;
+  });
+  return made;
+}
 
 }  // namespace
 
-Overlap find_overlap(const facts::Facts& facts) {
+void Overlap::take(const Overlap& more) {
+  const auto add = [](std::int64_t& sum_ns, std::int64_t time_ns) {
+    sum_ns = add_saturating(sum_ns, time_ns);
+  };
+  for (std::size_t i = 0; i < ranks.size(); ++i) {
+    RankOverlap& rank = ranks[i];
+    const RankOverlap& other = more.ranks[i];
+    rank.operations += other.operations;
+    rank.without_times += other.without_times;
+    rank.waiting_unknown += other.waiting_unknown;
+    add(rank.span_ns, other.span_ns);
+    add(rank.busy_ns, other.busy_ns);
+    add(rank.summed_ns, other.summed_ns);
+    add(rank.together_ns, other.together_ns);
+    add(rank.waiting_ns, other.waiting_ns);
+    add(rank.waiting_least_ns, other.waiting_least_ns);
+    add(rank.waiting_most_ns, other.waiting_most_ns);
+  }
+  for (const auto& [communicator, busy_ns] : more.of_communicator) {
+    add(of_communicator[communicator], busy_ns);
+  }
+  Pairs together;
+  const auto add_pairs = [&](const std::vector<PairOverlap>& some) {
+    for (const PairOverlap& pair : some) {
+      add(together[{pair.first, pair.second}], pair.together_ns);
+    }
+  };
+  add_pairs(pairs);
+  add_pairs(more.pairs);
+  pairs = ordered(together);
+}
+
+Overlap find_running(const facts::Facts& facts) {
   const model::Traces& traces = facts.traces();
   const match::Matches& matches = facts.matches();
   const GlobalRanks who(traces, matches);
   Overlap result;
   std::vector<std::vector<Edge>> edges(who.all().size());
-  std::vector<Waiting> waiting(who.all().size());
   for (const GlobalRank& rank : who.all()) {
     RankOverlap& made = result.ranks.emplace_back();
     made.label = rank.label;
     made.host = traces.files[rank.file].process.host;
   }
-  std::vector<facts::RankTimes> rows;
-  for (std::size_t i = 0; i < matches.operations.size(); ++i) {
-    const match::MatchedOperation& operation = matches.operations[i];
+  for (const match::MatchedOperation& operation : matches.operations) {
     for (const match::Part& part : match::parts_of(matches, operation)) {
       const model::Operation& one = match::operation_of(traces, part);
       const std::uint32_t number = who.of(operation.communicator, part.member);
@@ -94,28 +106,65 @@ Overlap find_overlap(const facts::Facts& facts) {
       add_edges(edges[number], operation.communicator, start_ns,
                 add_saturating(start_ns, duration_ns));
     }
-    const bool is_impossible = facts.ranks_of(i, rows).is_impossible;
-    for (const facts::RankTimes& row : rows) {
-      const std::uint32_t number = who.of(operation.communicator, row.member);
-      if (is_impossible) {
-        ++result.ranks[number].waiting_unknown;
-      } else if (row.has_execution) {
-        waiting[number].add(row);
-      }
-    }
   }
   Pairs pairs;
   for (std::size_t i = 0; i < edges.size(); ++i) {
     add_overlap(edges[i], result.ranks[i], result, pairs);
-    waiting[i].finish(result.ranks[i]);
+    edges[i] = {};
   }
-  for (const auto& [pair, together_ns] : pairs) {
-    result.pairs.push_back({pair.first, pair.second, together_ns});
-  }
-  std::stable_sort(
-      result.pairs.begin(), result.pairs.end(),
-      [](const PairOverlap& a, const PairOverlap& b) { return a.together_ns > b.together_ns; });
+  result.pairs = ordered(pairs);
   return result;
+}
+
+void find_waits(const facts::Facts& facts, Overlap& overlap,
+                const std::function<void(const WaitTable::Row& row)>& take) {
+  const match::Matches& matches = facts.matches();
+  const GlobalRanks who(facts.traces(), matches);
+  std::vector<facts::RankTimes> rows;
+  for (std::size_t i = 0; i < matches.operations.size(); ++i) {
+    const bool is_impossible = facts.ranks_of(i, rows).is_impossible;
+    for (const facts::RankTimes& row : rows) {
+      const std::uint32_t rank = who.of(matches.operations[i].communicator, row.member);
+      if (is_impossible) {
+        ++overlap.ranks[rank].waiting_unknown;
+      } else if (row.has_execution &&
+                 std::max({row.best_wait_ns, row.wait.least_ns, row.wait.most_ns}) > 0) {
+        take({rank, row.arrival_ns, row.best_wait_ns, row.latest_ns(), row.wait.least_ns,
+              row.earliest_ns(), row.wait.most_ns});
+      }
+    }
+  }
+}
+
+void WaitingRanks::add(const WaitTable::Row& row) {
+  const auto& [rank, arrival_ns, best_ns, latest_ns, least_ns, earliest_ns, most_ns] = row;
+  const auto add = [](Intervals& intervals, std::int64_t from_ns, std::int64_t waited_ns) {
+    if (waited_ns > 0) {
+      intervals.emplace_back(from_ns, add_saturating(from_ns, waited_ns));
+    }
+  };
+  Waits& waits = ranks_[static_cast<std::size_t>(rank)];
+  add(waits.best, arrival_ns, best_ns);
+  add(waits.least, latest_ns, least_ns);
+  add(waits.most, earliest_ns, most_ns);
+}
+
+void WaitingRanks::finish(Overlap& overlap) {
+  for (std::size_t i = 0; i < ranks_.size(); ++i) {
+    Waits waits = std::move(ranks_[i]);
+    RankOverlap& rank = overlap.ranks[i];
+    rank.waiting_least_ns = union_ns(waits.least);
+    rank.waiting_most_ns = std::max(union_ns(waits.most), rank.waiting_least_ns);
+    rank.waiting_ns = std::clamp(union_ns(waits.best), rank.waiting_least_ns, rank.waiting_most_ns);
+  }
+}
+
+Overlap find_overlap(const facts::Facts& facts) {
+  Overlap overlap = find_running(facts);
+  WaitingRanks waiting(overlap.ranks.size());
+  find_waits(facts, overlap, [&](const WaitTable::Row& row) { waiting.add(row); });
+  waiting.finish(overlap);
+  return overlap;
 }
 
 }  // namespace ringside::metrics

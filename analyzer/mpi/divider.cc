@@ -235,6 +235,12 @@ void Divider::begin(const facts::Facts& here) {
       divide_evenly(operations.rows, order, none, static_cast<std::size_t>(messages_.processes()));
 }
 
+void Divider::divide(const facts::Facts& here) {
+  if (!begins_.empty()) {
+    divide(here, std::exchange(begins_, {}));
+  }
+}
+
 void Divider::divide(const facts::Facts& here, std::vector<std::uint32_t> begins) {
   Division division{std::move(begins), errors_};
   // Those of a file come to their owners in the order of the processes that had them.
@@ -335,9 +341,7 @@ metrics::FiguresFound Divider::find(const facts::Facts& here,
                                     std::optional<metrics::RowsBy> rows_by,
                                     std::optional<metrics::RowsBy> late_by) {
   begin(here);
-  if (!begins_.empty()) {
-    divide(here, std::exchange(begins_, {}));
-  }
+  divide(here);
   metrics::SummedRows rows;
   std::string late;
   if (!sum_up(rows_by, late_by, rows, late)) {
@@ -377,6 +381,24 @@ metrics::Network Divider::network(const model::Traces& traces, const align::Alig
     all.take(std::move(more));
   });
   return metrics::judge_network(traces, std::move(all), communicators);
+}
+
+metrics::Overlap Divider::overlap(const facts::Facts& here) {
+  begin(here);
+  metrics::Overlap all;
+  const auto take = [&](int /*process*/, std::string_view text) {
+    metrics::Overlap more;
+    model::unarchive(text, more);
+    all.take(more);
+  };
+  tell_others(Request::kRunning, {});
+  all = owner_.running();
+  hear_others(take);
+  divide(here);
+  tell_others(Request::kWaiting, {});
+  all.take(owner_.waiting(messages_));
+  hear_others(take);
+  return all;
 }
 
 }  // namespace ringside::mpi

@@ -27,6 +27,7 @@ class Divider final : public metrics::FiguresElsewhere {
                              std::optional<metrics::RowsBy> late_by) override;
   metrics::Network network(const model::Traces& traces, const align::Alignment& alignment,
                            const std::vector<match::Communicator>& communicators) override;
+  metrics::Overlap overlap(const facts::Facts& here) override;
 
  private:
   // The process that has a row, and the row's place among those of its file that are there.
@@ -41,6 +42,8 @@ class Divider final : public metrics::FiguresElsewhere {
   void tell_heads(const align::Alignment& alignment);
   /// Has all processes put their rows in order, the first time.
   void begin(const facts::Facts& here);
+  /// Gives all rows to their owners, the first time.
+  void divide(const facts::Facts& here);
   /// `begins`: as in Division.
   void divide(const facts::Facts& here, std::vector<std::uint32_t> begins);
   /// Says which rows of matches that are here, too, each process has.

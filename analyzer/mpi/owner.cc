@@ -7,6 +7,7 @@
 #include <stdexcept>
 
 #include "analyzer/load/trace_loader.h"
+#include "analyzer/metrics/global_ranks.h"
 #include "analyzer/metrics/operation_order.h"
 #include "analyzer/model/archive.h"
 #include "analyzer/model/parallel.h"
@@ -234,6 +235,30 @@ std::uint64_t Owner::divide(Division&& division, Messages& messages) {
   }
   match();
   return rows_sent;
+}
+
+metrics::Overlap Owner::waiting(Messages& messages) const {
+  metrics::Overlap found;
+  found.ranks.resize(metrics::GlobalRanks(traces_, matches_).all().size());
+  std::vector<metrics::WaitTable> waits(static_cast<std::size_t>(messages.processes()));
+  metrics::find_waits(*facts_, found, [&](const metrics::WaitTable::Row& row) {
+    waits[static_cast<std::size_t>(row.front()) % waits.size()].push_back(row);
+  });
+  std::vector<std::string> texts;
+  for (metrics::WaitTable& of_process : waits) {
+    texts.push_back(model::archived(of_process));
+    of_process = {};
+  }
+  metrics::WaitingRanks waiting(found.ranks.size());
+  for (std::string& text : messages.exchange(std::move(texts))) {
+    metrics::WaitTable received;
+    model::unarchive(std::exchange(text, {}), received);
+    for (std::size_t i = 0; i < received.size(); ++i) {
+      waiting.add(received.first(i));
+    }
+  }
+  waiting.finish(found);
+  return found;
 }
 
 SumAnswer Owner::sum_up(const SumRequest& request) {

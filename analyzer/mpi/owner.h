@@ -23,6 +23,7 @@
 #include "analyzer/metrics/grouping.h"
 #include "analyzer/metrics/late_costs.h"
 #include "analyzer/metrics/link_finder.h"
+#include "analyzer/metrics/overlap.h"
 #include "analyzer/metrics/row_sums.h"
 #include "analyzer/model/trace.h"
 #include "analyzer/mpi/keeper.h"
@@ -116,8 +117,12 @@ class Owner {
   /// operation.
   std::vector<std::pair<std::uint32_t, std::uint32_t>> inversions(
       std::vector<std::uint32_t>&& places);
+  /// What ran on the ranks whose files the process keeps; before divide().
+  metrics::Overlap running() const { return metrics::find_running(*facts_); }
   /// All processes do this together. Returns how many rows went to others.
   std::uint64_t divide(Division&& division, Messages& messages);
+  /// All processes do this together: each has all waits of some of the ranks.
+  metrics::Overlap waiting(Messages& messages) const;
   /// Rows are those of operations that all ranks called alike.
   SumAnswer sum_up(const SumRequest& request);
   /// Of the rows that were summed up last.

@@ -19,7 +19,9 @@
 //            those that it will own -> nothing
 //   kArrivals how many MatchedRows there are of each communicator -> Arrivals
 //   kOrder   the place of each operation -> where their order cannot be cut
+//   kRunning nothing -> Overlap of the ranks that it has read
 //   kDivide  Division -> nothing
+//   kWaiting nothing -> Overlap with the waits of some ranks; all give each other these
 //   kSum     SumRequest -> SumAnswer
 //   kFigures WantedDurations -> FoundDurations
 //   kEnd     nothing -> Statistics; the process ends
@@ -58,7 +60,9 @@ enum class Request : std::uint64_t {
   kMatched,
   kArrivals,
   kOrder,
+  kRunning,
   kDivide,
+  kWaiting,
   kSum,
   kFigures,
   kEnd

@@ -157,6 +157,12 @@ void serve_figures(Messages& messages, Request what, std::string_view text, Keep
     model::unarchive(text, keepers);
     metrics::FoundLinks found = owner.links(keepers, messages);
     messages.send(0, model::archived(found));
+  } else if (what == Request::kRunning) {
+    metrics::Overlap running = owner.running();
+    messages.send(0, model::archived(running));
+  } else if (what == Request::kWaiting) {
+    metrics::Overlap waiting = owner.waiting(messages);
+    messages.send(0, model::archived(waiting));
   } else if (what == Request::kDivide) {
     Division division;
     model::unarchive(text, division);
@@ -218,7 +224,9 @@ void serve(Messages& messages) {
       case Request::kMatched:
       case Request::kArrivals:
       case Request::kOrder:
+      case Request::kRunning:
       case Request::kDivide:
+      case Request::kWaiting:
       case Request::kSum:
       case Request::kFigures:
         serve_figures(messages, what, request.rest(), keeper, owner, statistics);
