@@ -128,6 +128,11 @@ struct Analysis {
   metrics::Overlap overlap() const {
     return alike ? metrics::figures_elsewhere()->overlap(facts()) : metrics::find_overlap(facts());
   }
+  /// Says how long iterations took. `length`: as of metrics::find_iterations().
+  std::vector<metrics::RunIterations> iterations(std::size_t length) const {
+    return alike ? metrics::figures_elsewhere()->iterations(facts(), length)
+                 : metrics::find_iterations(facts(), length);
+  }
   /// Sums all up. `has_findings`: stragglers() and network() will be asked for, which takes less
   /// time if all are found of the same reading of the operations.
   report::Summary summary(bool has_findings, metrics::RowsBy by = metrics::RowsBy::kKind) const;

@@ -13,7 +13,6 @@
 #include "analyzer/cli/output.h"
 #include "analyzer/cli/path_graphs.h"
 #include "analyzer/metrics/critical_path.h"
-#include "analyzer/metrics/iterations.h"
 #include "analyzer/report/align_report.h"
 #include "analyzer/report/calls_report.h"
 #include "analyzer/report/iterations_report.h"
@@ -314,9 +313,10 @@ void add_iterations(CLI::App& app, Chosen& chosen) {
       kIterationsExample, options, chosen,
       [](const Analysis& analysis, const IterationsOptions& chosen_options) {
         return report::iterations_document(
-            metrics::find_iterations(analysis.facts(), chosen_options.period), analysis.traces,
+            analysis.iterations(chosen_options.period), analysis.traces,
             analysis.matches, chosen_options.is_series);
       });
+  options->rows_needed = RowsNeeded::kSums;
   add_kineto_option(command, *options);
   command.add_flag("--series", options->is_series,
                    "All iterations in the order of time, instead of the slowest");

@@ -10,6 +10,7 @@
 
 #include "analyzer/facts/facts.h"
 #include "analyzer/metrics/grouping.h"
+#include "analyzer/metrics/iterations.h"
 #include "analyzer/metrics/network.h"
 #include "analyzer/metrics/overlap.h"
 #include "analyzer/metrics/rows.h"
@@ -39,6 +40,8 @@ class FiguresElsewhere {
                           const std::vector<match::Communicator>& communicators) = 0;
   /// Finds what find_overlap() finds; `here` as of find(). Called once at most, and before find().
   virtual Overlap overlap(const facts::Facts& here) = 0;
+  /// Finds what find_iterations() finds, likewise.
+  virtual std::vector<RunIterations> iterations(const facts::Facts& here, std::size_t length) = 0;
 };
 
 /// Nothing, unless they were set.

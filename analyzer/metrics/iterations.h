@@ -51,17 +51,22 @@ struct IterationScope {
   bool with_roots = true;                     // roots do
 };
 
-/// The iterations of one run.
-struct RunIterations {
-  std::uint32_t run = 0;          // index into Runs::runs
-  std::string reference;          // the rank whose calls were looked at: the one with the most
-  std::uint64_t operations = 0;   // of that rank, in the scope
-  std::uint64_t ranks = 0;        // of the run
-  std::uint64_t ranks_apart = 0;  // of them, those that share no iteration with the reference
+/// An operation of an iteration, by the records of its lowest rank.
+struct PeriodCall {
+  std::uint32_t operation = 0;  // index into Matches::operations
+  match::MatchedOperation matched;
+  std::optional<std::uint64_t> bytes;
+  model::NameId datatype = model::kNoName;
+  std::optional<std::uint32_t> root;
+};
+
+/// What repeats in the calls of one rank.
+struct RunPeriod {
+  std::uint64_t operations = 0;  // of that rank, in the scope
   IterationScope scope;
-  /// Operations of one iteration in the order of their calls: indices into Matches::operations, of
-  /// the first iteration without extra ones. Empty if nothing repeats.
-  std::vector<std::size_t> period;
+  /// Operations of one iteration in the order of their calls: those of the first iteration without
+  /// extra ones. Empty if nothing repeats.
+  std::vector<PeriodCall> period;
   double coverage = 0;                        // of the period, over all operations; 0 to 1
   std::vector<std::size_t> other_lengths;     // of sequences that repeat too
   std::optional<std::size_t> nearest_length;  // of what repeats too rarely, if nothing is found
@@ -69,8 +74,22 @@ struct RunIterations {
   std::uint64_t before = 0;  // operations before the first iteration
   std::uint64_t between = 0;
   std::uint64_t after = 0;
-  std::int64_t zero_ns = 0;              // first call of the reference: epoch, common clock
-  std::vector<Iteration> iterations;     // by time
+  std::int64_t zero_ns = 0;  // first call of the rank: epoch, common clock
+
+  template <typename Archive>
+  void transfer(Archive& archive) {
+    archive(operations, scope, period, coverage, other_lengths, nearest_length, nearest_coverage,
+            before, between, after, zero_ns);
+  }
+};
+
+/// The iterations of one run.
+struct RunIterations : RunPeriod {
+  std::uint32_t run = 0;              // index into Runs::runs
+  std::string reference;              // the rank whose calls were looked at: the one with the most
+  std::uint64_t ranks = 0;            // of the run
+  std::uint64_t ranks_apart = 0;      // of them, those that share no iteration with the reference
+  std::vector<Iteration> iterations;  // by time
   std::optional<Distribution> duration;  // over the iterations
   std::optional<Distribution> busy;
   std::optional<Distribution> waited;

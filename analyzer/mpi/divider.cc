@@ -10,26 +10,11 @@
 
 #include "analyzer/metrics/rows.h"
 #include "analyzer/model/archive.h"
-#include "analyzer/mpi/packing.h"
+#include "analyzer/mpi/asking.h"
+#include "analyzer/mpi/iterations_leader.h"
 
 namespace ringside::mpi {
 namespace {
-
-// Calls visit(number, operation) for each operation that is here, with its number among all.
-template <typename Visit>
-void for_each_number(const std::vector<std::uint64_t>& everywhere, const match::Matches& here,
-                     const Visit& visit) {
-  std::uint32_t communicator = 0;
-  std::uint32_t first = 0;  // of the communicator's
-  std::uint32_t number = 0;
-  for (const match::MatchedOperation& matched : here.operations) {
-    for (; communicator < matched.communicator; ++communicator) {
-      first += static_cast<std::uint32_t>(everywhere[communicator]);
-      number = first;
-    }
-    visit(number++, matched);
-  }
-}
 
 using Cuts = std::vector<std::pair<std::uint32_t, std::uint32_t>>;  // where there must be none
 
@@ -77,10 +62,9 @@ struct AllOperations {
       communicators.insert(communicators.end(), owner.everywhere()[c], c);
       rows.resize(communicators.size(), static_cast<std::uint32_t>(all[c].members.size()));
     }
-    for_each_number(owner.everywhere(), here,
-                    [&](std::uint32_t number, const match::MatchedOperation& matched) {
-                      rows[number] = matched.part_count;
-                    });
+    owner.for_each_number(here, [&](std::uint32_t number, const match::MatchedOperation& matched) {
+      rows[number] = matched.part_count;
+    });
   }
 };
 
@@ -127,29 +111,7 @@ std::vector<std::uint32_t> divide_evenly(const std::vector<std::uint32_t>& rows,
   return begins;
 }
 
-Packer request_of(Request what, std::string_view text) {
-  Packer request;
-  request.number(static_cast<std::uint64_t>(what));
-  request.bytes(text);
-  return request;
-}
-
 }  // namespace
-
-void Divider::tell_others(Request what, std::string_view text) {
-  const Packer request = request_of(what, text);
-  for (int process = 1; process < messages_.processes(); ++process) {
-    messages_.send(process, request.packed());
-  }
-}
-
-template <typename Take>
-void Divider::hear_others(const Take& take) {
-  for (int process = 1; process < messages_.processes(); ++process) {
-    const Message answer = messages_.receive();
-    take(answer.from, answer.text);
-  }
-}
 
 void Divider::tell_matched(const facts::Facts& here) {
   const match::Matches& matches = here.matches();
@@ -183,7 +145,7 @@ void Divider::tell_heads(const align::Alignment& alignment) {
     return;
   }
   Heads heads = leader_.heads(alignment);
-  tell_others(Request::kHeads, model::archived(heads));
+  tell_others(messages_, Request::kHeads, model::archived(heads));
   owner_.begin(std::move(heads), leader_.keeper());
 }
 
@@ -205,12 +167,12 @@ void Divider::begin(const facts::Facts& here) {
   for (const match::MatchedOperation& matched : here.matches().operations) {
     ++counts[matched.communicator];
   }
-  tell_others(Request::kArrivals, model::archived(counts));
+  tell_others(messages_, Request::kArrivals, model::archived(counts));
   const Arrivals own = owner_.arrivals(std::move(counts));
   const AllOperations operations(owner_, here.matches());
   AllArrivals all(operations.rows.size());
   all.take(own);
-  hear_others([&](int /*process*/, std::string_view text) {
+  hear_others(messages_, [&](std::string_view text) {
     Arrivals arrivals;
     model::unarchive(text, arrivals);
     all.take(arrivals);
@@ -222,10 +184,10 @@ void Divider::begin(const facts::Facts& here) {
   }
   Cuts none;
   keep_groups(all, operations.communicators, places_, none);
-  tell_others(Request::kOrder, model::archived(places_));
+  tell_others(messages_, Request::kOrder, model::archived(places_));
   const auto take = [&](const Cuts& more) { none.insert(none.end(), more.begin(), more.end()); };
   take(owner_.inversions(std::vector(places_)));
-  hear_others([&](int /*process*/, std::string_view text) {
+  hear_others(messages_, [&](std::string_view text) {
     Cuts more;
     model::unarchive(text, more);
     take(more);
@@ -250,13 +212,13 @@ void Divider::divide(const facts::Facts& here, std::vector<std::uint32_t> begins
   for (const std::vector<RowPlace>& rows : rows_matched_) {
     owners.emplace_back(rows.size(), kNobody);
   }
-  for_each_number(owner_.everywhere(), matches,
-                  [&](std::uint32_t number, const match::MatchedOperation& matched) {
-                    const std::uint32_t owner = division.owner_of(places_[number]);
-                    for (const match::Part& part : match::parts_of(matches, matched)) {
-                      owners[part.file][part.operation] = owner;
-                    }
-                  });
+  owner_.for_each_number(matches,
+                         [&](std::uint32_t number, const match::MatchedOperation& matched) {
+                           const std::uint32_t owner = division.owner_of(places_[number]);
+                           for (const match::Part& part : match::parts_of(matches, matched)) {
+                             owners[part.file][part.operation] = owner;
+                           }
+                         });
   for (std::size_t file = 0; file < rows_matched_.size(); ++file) {
     std::vector<RowPlace>& rows = rows_matched_[file];
     std::vector<std::uint32_t> order(rows.size());
@@ -270,7 +232,7 @@ void Divider::divide(const facts::Facts& here, std::vector<std::uint32_t> begins
     }
   }
   tell_matched(here);
-  tell_others(Request::kDivide, model::archived(division));
+  tell_others(messages_, Request::kDivide, model::archived(division));
   leader_.count_rows_sent(owner_.divide(std::move(division), messages_));
 }
 
@@ -287,16 +249,16 @@ bool Divider::sum_up(std::optional<metrics::RowsBy> rows_by, std::optional<metri
       rows.take(std::move(more));
     }
   };
-  const auto take_text = [&](int /*process*/, std::string_view text) {
+  const auto take_text = [&](std::string_view text) {
     SumAnswer answer;
     model::unarchive(text, answer);
     take(std::move(answer));
   };
   SumRequest request{rows_by, late_by, {}};
   if (!late_by) {
-    tell_others(Request::kSum, model::archived(request));
+    tell_others(messages_, Request::kSum, model::archived(request));
     take(owner_.sum_up(request));
-    hear_others(take_text);
+    hear_others(messages_, take_text);
     return is_in_order;
   }
   // Lateness depends on the operations before, so one process goes on after the other.
@@ -304,7 +266,7 @@ bool Divider::sum_up(std::optional<metrics::RowsBy> rows_by, std::optional<metri
   for (int process = 1; process < messages_.processes(); ++process) {
     request.late = std::exchange(late, {});
     messages_.send(process, request_of(Request::kSum, model::archived(request)).packed());
-    take_text(process, messages_.receive().text);
+    take_text(messages_.receive().text);
   }
   return is_in_order;
 }
@@ -315,7 +277,7 @@ void Divider::refine(metrics::SummedRows& rows) {
   for (const auto& [key, row] : rows.rows) {
     wanted[key] = row.times.wanted();
   }
-  tell_others(Request::kFigures, model::archived(wanted));
+  tell_others(messages_, Request::kFigures, model::archived(wanted));
   FoundDurations all;
   const auto take = [&](const FoundDurations& found) {
     for (const auto& [key, columns] : found) {
@@ -327,7 +289,7 @@ void Divider::refine(metrics::SummedRows& rows) {
     }
   };
   take(owner_.find(wanted));
-  hear_others([&](int /*process*/, std::string_view text) {
+  hear_others(messages_, [&](std::string_view text) {
     FoundDurations found;
     model::unarchive(text, found);
     take(found);
@@ -373,9 +335,9 @@ metrics::Network Divider::network(const model::Traces& traces, const align::Alig
                                   const std::vector<match::Communicator>& communicators) {
   tell_heads(alignment);
   std::vector<int> keepers = leader_.keepers_of(traces);
-  tell_others(Request::kNetwork, model::archived(keepers));
+  tell_others(messages_, Request::kNetwork, model::archived(keepers));
   metrics::FoundLinks all = owner_.links(keepers, messages_);
-  hear_others([&](int /*process*/, std::string_view text) {
+  hear_others(messages_, [&](std::string_view text) {
     metrics::FoundLinks more;
     model::unarchive(text, more);
     all.take(std::move(more));
@@ -383,21 +345,27 @@ metrics::Network Divider::network(const model::Traces& traces, const align::Alig
   return metrics::judge_network(traces, std::move(all), communicators);
 }
 
+std::vector<metrics::RunIterations> Divider::iterations(const facts::Facts& here,
+                                                        std::size_t length) {
+  begin(here);
+  return IterationsLeader(messages_, owner_, here).find(length, [&] { divide(here); });
+}
+
 metrics::Overlap Divider::overlap(const facts::Facts& here) {
   begin(here);
   metrics::Overlap all;
-  const auto take = [&](int /*process*/, std::string_view text) {
+  const auto take = [&](std::string_view text) {
     metrics::Overlap more;
     model::unarchive(text, more);
     all.take(more);
   };
-  tell_others(Request::kRunning, {});
+  tell_others(messages_, Request::kRunning, {});
   all = owner_.running();
-  hear_others(take);
+  hear_others(messages_, take);
   divide(here);
-  tell_others(Request::kWaiting, {});
+  tell_others(messages_, Request::kWaiting, {});
   all.take(owner_.waiting(messages_));
-  hear_others(take);
+  hear_others(messages_, take);
   return all;
 }
 

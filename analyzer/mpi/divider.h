@@ -14,7 +14,6 @@
 #include "analyzer/mpi/leader.h"
 #include "analyzer/mpi/messages.h"
 #include "analyzer/mpi/owner.h"
-#include "analyzer/mpi/requests.h"
 
 namespace ringside::mpi {
 
@@ -28,6 +27,8 @@ class Divider final : public metrics::FiguresElsewhere {
   metrics::Network network(const model::Traces& traces, const align::Alignment& alignment,
                            const std::vector<match::Communicator>& communicators) override;
   metrics::Overlap overlap(const facts::Facts& here) override;
+  std::vector<metrics::RunIterations> iterations(const facts::Facts& here,
+                                                 std::size_t length) override;
 
  private:
   // The process that has a row, and the row's place among those of its file that are there.
@@ -51,10 +52,6 @@ class Divider final : public metrics::FiguresElsewhere {
   bool sum_up(std::optional<metrics::RowsBy> rows_by, std::optional<metrics::RowsBy> late_by,
               metrics::SummedRows& rows, std::string& late);
   void refine(metrics::SummedRows& rows);
-  void tell_others(Request what, std::string_view text);
-  /// Calls take(process, text) for the answer of each other process.
-  template <typename Take>
-  void hear_others(const Take& take);
 
   Messages& messages_;
   Leader& leader_;

@@ -131,8 +131,28 @@ class Owner {
   metrics::Stragglers judge(metrics::RowsBy by, std::string_view late) const;
 
   const match::AlikeCalls& calls() const { return calls_; }
+  /// Of the operations whose rows are here; others after divide().
+  const facts::Facts& facts() const { return *facts_; }
+  /// The number of each of these.
+  const std::vector<std::uint32_t>& numbers() const { return numbers_; }
   /// How many operations each communicator has in all processes.
   const std::vector<std::uint64_t>& everywhere() const { return everywhere_; }
+  std::size_t operations() const { return places_.size(); }
+  /// Calls visit(number, operation) for each operation that process 0 has matched by its rows, with
+  /// its number among all.
+  template <typename Visit>
+  void for_each_number(const match::Matches& here, const Visit& visit) const {
+    std::uint32_t communicator = 0;
+    std::uint32_t first = 0;  // of the communicator's
+    std::uint32_t number = 0;
+    for (const match::MatchedOperation& matched : here.operations) {
+      for (; communicator < matched.communicator; ++communicator) {
+        first += static_cast<std::uint32_t>(everywhere_[communicator]);
+        number = first;
+      }
+      visit(number++, matched);
+    }
+  }
 
  private:
   void forget_network();

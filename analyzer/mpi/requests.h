@@ -20,6 +20,7 @@
 //   kArrivals how many MatchedRows there are of each communicator -> Arrivals
 //   kOrder   the place of each operation -> where their order cannot be cut
 //   kRunning nothing -> Overlap of the ranks that it has read
+//   kIterations IterationsRequest -> what owned_iterations.h says, of each step
 //   kDivide  Division -> nothing
 //   kWaiting nothing -> Overlap with the waits of some ranks; all give each other these
 //   kSum     SumRequest -> SumAnswer
@@ -61,6 +62,7 @@ enum class Request : std::uint64_t {
   kArrivals,
   kOrder,
   kRunning,
+  kIterations,
   kDivide,
   kWaiting,
   kSum,

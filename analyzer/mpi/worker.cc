@@ -12,6 +12,7 @@
 #include "analyzer/load/trace_loader.h"
 #include "analyzer/model/archive.h"
 #include "analyzer/mpi/keeper.h"
+#include "analyzer/mpi/owned_iterations.h"
 #include "analyzer/mpi/owner.h"
 #include "analyzer/mpi/packing.h"
 #include "analyzer/mpi/requests.h"
@@ -160,6 +161,8 @@ void serve_figures(Messages& messages, Request what, std::string_view text, Keep
   } else if (what == Request::kRunning) {
     metrics::Overlap running = owner.running();
     messages.send(0, model::archived(running));
+  } else if (what == Request::kIterations) {
+    messages.send(0, OwnedIterations(owner).answer(text));
   } else if (what == Request::kWaiting) {
     metrics::Overlap waiting = owner.waiting(messages);
     messages.send(0, model::archived(waiting));
@@ -225,6 +228,7 @@ void serve(Messages& messages) {
       case Request::kArrivals:
       case Request::kOrder:
       case Request::kRunning:
+      case Request::kIterations:
       case Request::kDivide:
       case Request::kWaiting:
       case Request::kSum:

@@ -197,10 +197,8 @@ class IterationsReport {
   // Takes the lowest rank's records; equal operations in a row are one line.
   void add_period(const Cell& number, const RunIterations& run) {
     std::vector<PeriodRow> rows;
-    for (const std::size_t i : run.period) {
-      const match::MatchedOperation& matched = matches_.operations[i];
-      const model::Operation& one =
-          match::operation_of(traces_, matches_.parts[matched.first_part]);
+    for (const metrics::PeriodCall& one : run.period) {
+      const match::MatchedOperation& matched = one.matched;
       const bool has_size =
           run.scope.with_sizes && matched.pattern != match::Pattern::kAlltoAllv && one.bytes;
       PeriodRow row;

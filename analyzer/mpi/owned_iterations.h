@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The iterations of ranks and operations whose rows a process has.
+#ifndef RINGSIDE_ANALYZER_MPI_OWNED_ITERATIONS_H
+#define RINGSIDE_ANALYZER_MPI_OWNED_ITERATIONS_H
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "analyzer/metrics/global_ranks.h"
+#include "analyzer/metrics/iteration_figures.h"
+#include "analyzer/metrics/run_turns.h"
+#include "analyzer/mpi/owner.h"
+
+namespace ringside::mpi {
+
+/// One step to the iterations of a run. The first four need all rows of a rank, and so come before
+/// Owner::divide(); the last needs all rows of an operation.
+struct IterationsRequest {
+  enum class Step : std::uint8_t {
+    kCalls,   // -> how many each rank made
+    kTurns,   // of `reference` and `length` -> RunTurns, of no calls where its rows are not here
+    kFollow,  // `calls` and `turns` -> FollowedTurns
+    kRuns,    // `iteration_of` -> IterationParts by iteration: what ran on the ranks
+    kWaits,   // the same -> IterationParts: who was waited for
+  };
+  Step step = Step::kCalls;
+  std::uint32_t run = 0;
+  std::uint32_t reference = 0;
+  std::uint64_t length = 0;
+  std::vector<std::uint32_t> calls;  // by number of the operation, as in all of these
+  std::vector<metrics::Turn> turns;
+  std::vector<std::uint32_t> iteration_of;
+
+  template <typename Archive>
+  void transfer(Archive& archive) {
+    archive(step, run, reference, length, calls, turns, iteration_of);
+  }
+};
+
+using PartsOfIterations = std::map<std::uint32_t, metrics::IterationParts>;
+
+class OwnedIterations {
+ public:
+  /// It must outlive this.
+  explicit OwnedIterations(const Owner& owner);
+
+  /// An archive of what was asked for.
+  std::string answer(std::string_view request) const;
+
+ private:
+  std::string find_turns(const IterationsRequest& request) const;
+  std::string follow(const IterationsRequest& request) const;
+  std::string measure(const IterationsRequest& request) const;
+
+  const Owner& owner_;
+  const metrics::GlobalRanks who_;
+};
+
+}  // namespace ringside::mpi
+
+#endif  // RINGSIDE_ANALYZER_MPI_OWNED_ITERATIONS_H
