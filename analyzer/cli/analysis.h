@@ -133,6 +133,11 @@ struct Analysis {
     return alike ? metrics::figures_elsewhere()->iterations(facts(), length)
                  : metrics::find_iterations(facts(), length);
   }
+  /// Says what each moment of the run had to wait for.
+  metrics::CriticalPath critical_path(metrics::RowsBy by) const {
+    return alike ? metrics::figures_elsewhere()->critical_path(facts(), by)
+                 : metrics::find_critical_path(facts(), by);
+  }
   /// Sums all up. `has_findings`: stragglers() and network() will be asked for, which takes less
   /// time if all are found of the same reading of the operations.
   report::Summary summary(bool has_findings, metrics::RowsBy by = metrics::RowsBy::kKind) const;

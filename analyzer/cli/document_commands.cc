@@ -12,7 +12,6 @@
 #include "analyzer/cli/dump_evidence.h"
 #include "analyzer/cli/output.h"
 #include "analyzer/cli/path_graphs.h"
-#include "analyzer/metrics/critical_path.h"
 #include "analyzer/report/align_report.h"
 #include "analyzer/report/calls_report.h"
 #include "analyzer/report/iterations_report.h"
@@ -286,9 +285,10 @@ void add_critical_path(CLI::App& app, Chosen& chosen) {
               metrics::find_step_paths(analysis.facts(), analysis.graphs, chosen_options.instance),
               analysis.graphs, analysis.facts(), chosen_options.by, chosen_options.most_rows());
         }
-        return report::critical_path_document(metrics::find_critical_path(analysis.facts()),
+        return report::critical_path_document(analysis.critical_path(chosen_options.by),
                                               analysis.traces, analysis.matches, chosen_options.by);
       });
+  options->rows_needed = RowsNeeded::kSums;
   add_kineto_option(command, *options);
   add_graph_memory_option(command, *options);
   command
@@ -312,9 +312,9 @@ void add_iterations(CLI::App& app, Chosen& chosen) {
       app, "iterations", "Find the iterations of the job; say how long each took, and why",
       kIterationsExample, options, chosen,
       [](const Analysis& analysis, const IterationsOptions& chosen_options) {
-        return report::iterations_document(
-            analysis.iterations(chosen_options.period), analysis.traces,
-            analysis.matches, chosen_options.is_series);
+        return report::iterations_document(analysis.iterations(chosen_options.period),
+                                           analysis.traces, analysis.matches,
+                                           chosen_options.is_series);
       });
   options->rows_needed = RowsNeeded::kSums;
   add_kineto_option(command, *options);

@@ -10,12 +10,42 @@
 
 namespace ringside::metrics {
 
-PathFinder::PathFinder(const facts::Facts& facts)
+namespace {
+
+void add_part(const PathPart& part, CriticalPath& path) {
+  if (part.end_ns > part.start_ns) {
+    path.parts.push_back(part);
+  }
+}
+
+void lower(std::vector<Launch>& launches, const Launch& launch) {
+  const auto found = std::find_if(launches.begin(), launches.end(), [&](const Launch& known) {
+    return known.context == launch.context;
+  });
+  if (found == launches.end()) {
+    launches.push_back(launch);
+  } else {
+    found->least_ns = std::min(found->least_ns, launch.least_ns);
+  }
+}
+
+}  // namespace
+
+void take_launches(Launches& launches, const Launches& more) {
+  for (std::size_t file = 0; file < launches.size(); ++file) {
+    for (const Launch& launch : more[file]) {
+      lower(launches[file], launch);
+    }
+  }
+}
+
+PathFinder::PathFinder(const facts::Facts& facts, RowsBy by)
     : traces_(facts.traces()),
       matches_(facts.matches()),
       alignment_(facts.alignment()),
       who_(traces_, matches_),
-      of_thread_(core_count()) {
+      of_thread_(core_count()),
+      grouping_(traces_, matches_, by) {
   for (OfThread& own : of_thread_) {
     own.visits.resize(who_.all().size());
     own.launches.resize(traces_.files.size());
@@ -65,17 +95,6 @@ std::int64_t PathFinder::end_of(std::uint32_t file, const model::Execution& one)
                         std::max<std::int64_t>(subtract_saturating(*one.end_ns, *one.start_ns), 0));
 }
 
-void PathFinder::lower(std::vector<Launch>& launches, const Launch& launch) {
-  const auto found = std::find_if(launches.begin(), launches.end(), [&](const Launch& known) {
-    return known.context == launch.context;
-  });
-  if (found == launches.end()) {
-    launches.push_back(launch);
-  } else {
-    found->least_ns = std::min(found->least_ns, launch.least_ns);
-  }
-}
-
 // Finds for each member of the communicator its cause in the operation.
 void PathFinder::find_causes(const facts::SeenOperation& seen, std::size_t members,
                              OfThread& own) const {
@@ -97,12 +116,12 @@ void PathFinder::find_causes(const facts::SeenOperation& seen, std::size_t membe
 
 CriticalPath PathFinder::find() {
   put_together();
-  std::optional<std::pair<std::uint32_t, Visit>> at = last_of_all();
-  std::int64_t until_ns = at ? at->second.end_ns : 0;
-  while (at) {
-    at = step(at->first, at->second, until_ns);
+  for (std::optional<PathPoint> at = last_of_all(); at;) {
+    const PathStop stop = arrive(*at);
+    at = before(stop.rank, stop.until_ns);
+    stop.leave(at, path_);
   }
-  finish();
+  path_.finish();
   return std::move(path_);
 }
 
@@ -126,39 +145,70 @@ void PathFinder::put_together() {
   });
   launches_ = std::move(of_thread_.front().launches);
   for (std::size_t thread = 1; thread < of_thread_.size(); ++thread) {
-    for (std::size_t file = 0; file < launches_.size(); ++file) {
-      for (const Launch& launch : of_thread_[thread].launches[file]) {
-        lower(launches_[file], launch);
-      }
-    }
+    take_launches(launches_, of_thread_[thread].launches);
   }
 }
 
-std::optional<std::pair<std::uint32_t, PathFinder::Visit>> PathFinder::last_of_all() const {
-  std::optional<std::pair<std::uint32_t, Visit>> last;
+std::vector<std::optional<std::pair<std::int64_t, std::int64_t>>> PathFinder::ends() const {
+  std::vector<std::optional<std::pair<std::int64_t, std::int64_t>>> ends;
+  for (const std::vector<Visit>& visits : visits_) {
+    auto& own = ends.emplace_back();
+    if (!visits.empty()) {
+      own.emplace(visits.front().end_ns, visits.back().end_ns);
+    }
+  }
+  return ends;
+}
+
+std::optional<PathPoint> PathFinder::last_of_all() const {
+  std::optional<PathPoint> last;
   for (std::uint32_t rank = 0; rank < visits_.size(); ++rank) {
-    if (!visits_[rank].empty() && (!last || last->second < visits_[rank].back())) {
-      last = {rank, visits_[rank].back()};
+    if (!visits_[rank].empty()) {
+      const Visit& visit = visits_[rank].back();
+      const PathPoint point{rank, visit.end_ns, visit.operation, visit.part};
+      last = !last || *last < point ? point : last;
     }
   }
   return last;
 }
 
-void PathFinder::add_part(Spent spent, const Visit& visit, std::uint32_t rank,
-                          std::int64_t start_ns, std::int64_t end_ns) {
-  if (end_ns > start_ns) {
-    path_.parts.push_back({spent, visit.operation, rank, start_ns, end_ns});
+std::optional<PathPoint> PathFinder::before(std::uint32_t rank, std::int64_t until_ns) const {
+  Visit limit;
+  limit.end_ns = until_ns;
+  const auto& visits = visits_[rank];
+  const auto found = std::lower_bound(visits.begin(), visits.end(), limit);
+  if (found == visits.begin()) {
+    return std::nullopt;
+  }
+  const Visit& visit = *std::prev(found);
+  return PathPoint{rank, visit.end_ns, visit.operation, visit.part};
+}
+
+void PathFinder::describe(std::uint32_t operation) {
+  const auto [place, is_new] = path_.described.try_emplace(operation);
+  if (is_new) {
+    const match::MatchedOperation& matched = matches_.operations[operation];
+    const model::Operation one = match::operation_of(traces_, matches_.parts[matched.first_part]);
+    place->second = {matched, one.bytes, grouping_.text_of(grouping_.group_of(matched))};
   }
 }
 
-// From the end of `visit`, as far as `until_ns`, to the operation before it on the rank for which
-// it had to wait.
-std::optional<std::pair<std::uint32_t, PathFinder::Visit>> PathFinder::step(
-    std::uint32_t rank, Visit visit, std::int64_t& until_ns) {
+PathStop PathFinder::arrive(const PathPoint& point) {
+  const std::vector<Visit>& visits = visits_[point.rank];
+  auto at =
+      std::lower_bound(visits.begin(), visits.end(), point.end_ns,
+                       [](const Visit& one, std::int64_t end_ns) { return one.end_ns < end_ns; });
+  while (at->part != point.part) {
+    ++at;
+  }
+  Visit visit = *at;
+  std::uint32_t rank = point.rank;
+  std::int64_t until_ns = visit.end_ns;
   ++path_.operations;
-  const match::Part part = matches_.parts[visit.part];
+  describe(visit.operation);
+  const match::Part seen = matches_.parts[visit.part];
   std::int64_t start_ns =
-      alignment_.to_common_ns(part.file, *match::execution_of(traces_, part).start_ns);
+      alignment_.to_common_ns(seen.file, *match::execution_of(traces_, seen).start_ns);
   if (visit.cause != kNoCause && causes_[visit.cause].arrival_ns < until_ns) {
     const LateCause& cause = causes_[visit.cause];
     rank = who_.of(matches_.operations[visit.operation].communicator, cause.member);
@@ -172,36 +222,37 @@ std::optional<std::pair<std::uint32_t, PathFinder::Visit>> PathFinder::step(
       ++path_.undecided;
     }
   }
-  add_part(Spent::kTransfer, visit, rank, start_ns, until_ns);
+  add_part({Spent::kTransfer, visit.operation, rank, start_ns, until_ns}, path_);
   until_ns = std::min(until_ns, start_ns);
-  return before_start(rank, visit, until_ns);
-}
-
-// Finds what the rank did before the operation began on it.
-std::optional<std::pair<std::uint32_t, PathFinder::Visit>> PathFinder::before_start(
-    std::uint32_t rank, const Visit& visit, std::int64_t& until_ns) {
-  const match::Part& part = matches_.parts[visit.part];
-  const model::Operation& one = match::operation_of(traces_, part);
+  const match::Part part = matches_.parts[visit.part];
+  const model::Operation one = match::operation_of(traces_, part);
   const std::int64_t called_ns =
       one.enqueue_start_ns
           ? std::min(until_ns, alignment_.to_common_ns(part.file, *one.enqueue_start_ns))
           : until_ns;
-  const auto before = before_of(rank, until_ns);
+  return {rank, visit.operation, until_ns, called_ns, least_launch_ns(part, one)};
+}
+
+void PathStop::leave(const std::optional<PathPoint>& before, CriticalPath& path) const {
   const std::int64_t free_ns = before ? before->end_ns : called_ns;
   const std::int64_t queued_ns = std::max(called_ns, free_ns);
   // A call that found the stream free is launched within the least time that any took. Beyond
   // that time the stream did something else. If the operation before still ran at the call, the
   // stream did something else all the time.
   const std::int64_t launched_ns =
-      called_ns >= free_ns ? add_saturating(queued_ns, least_launch_ns(part, one)) : queued_ns;
-  add_part(Spent::kStream, visit, rank, std::min(launched_ns, until_ns), until_ns);
-  add_part(Spent::kLaunch, visit, rank, queued_ns, std::min(launched_ns, until_ns));
-  if (!before) {
-    return std::nullopt;
+      called_ns >= free_ns ? add_saturating(queued_ns, least_launch_ns) : queued_ns;
+  add_part({Spent::kStream, operation, rank, std::min(launched_ns, until_ns), until_ns}, path);
+  add_part({Spent::kLaunch, operation, rank, queued_ns, std::min(launched_ns, until_ns)}, path);
+  if (before) {
+    add_part({Spent::kApplication, operation, rank, free_ns, queued_ns}, path);
   }
-  add_part(Spent::kApplication, visit, rank, free_ns, queued_ns);
-  until_ns = free_ns;
-  return std::pair{rank, *before};
+}
+
+CriticalPath PathFinder::take_path() {
+  CriticalPath taken = std::move(path_);
+  path_ = {};
+  path_.ranks.resize(taken.ranks.size());
+  return taken;
 }
 
 // The least time from a call of that rank to its start.
@@ -215,33 +266,34 @@ std::int64_t PathFinder::least_launch_ns(const match::Part& part,
   return 0;
 }
 
-// The last on the rank that had ended by then.
-std::optional<PathFinder::Visit> PathFinder::before_of(std::uint32_t rank,
-                                                       std::int64_t until_ns) const {
-  Visit limit;
-  limit.end_ns = until_ns;
-  const auto& visits = visits_[rank];
-  const auto found = std::lower_bound(visits.begin(), visits.end(), limit);
-  return found == visits.begin() ? std::nullopt : std::optional(*std::prev(found));
+void CriticalPath::take(CriticalPath&& earlier) {
+  parts.insert(parts.end(), earlier.parts.begin(), earlier.parts.end());
+  for (std::size_t i = 0; i < ranks.size(); ++i) {
+    ranks[i].arrivals += earlier.ranks[i].arrivals;
+    ranks[i].gain_ns = add_saturating(ranks[i].gain_ns, earlier.ranks[i].gain_ns);
+  }
+  operations += earlier.operations;
+  undecided += earlier.undecided;
+  described.merge(earlier.described);
 }
 
-void PathFinder::finish() {
-  std::reverse(path_.parts.begin(), path_.parts.end());
-  for (const PathPart& part : path_.parts) {
-    const std::int64_t length_ns = part.end_ns - part.start_ns;
-    path_.spent_ns[static_cast<std::size_t>(part.spent)] += length_ns;
-    path_.ranks[part.rank].spent_ns[static_cast<std::size_t>(part.spent)] += length_ns;
-    path_.length_ns += length_ns;
+void CriticalPath::finish() {
+  std::reverse(parts.begin(), parts.end());
+  for (const PathPart& part : parts) {
+    const std::int64_t part_ns = part.end_ns - part.start_ns;
+    spent_ns[static_cast<std::size_t>(part.spent)] += part_ns;
+    ranks[part.rank].spent_ns[static_cast<std::size_t>(part.spent)] += part_ns;
+    length_ns += part_ns;
   }
   // The parts name ranks by index, so those move along.
-  std::vector<std::uint32_t> order(path_.ranks.size());
+  std::vector<std::uint32_t> order(ranks.size());
   for (std::uint32_t i = 0; i < order.size(); ++i) {
     order[i] = i;
   }
   const auto total = [&](std::uint32_t i) {
     std::int64_t sum_ns = 0;
-    for (const std::int64_t spent_ns : path_.ranks[i].spent_ns) {
-      sum_ns += spent_ns;
+    for (const std::int64_t kind_ns : ranks[i].spent_ns) {
+      sum_ns += kind_ns;
     }
     return sum_ns;
   };
@@ -251,24 +303,27 @@ void PathFinder::finish() {
   std::vector<std::uint32_t> moved(order.size());
   for (std::uint32_t i = 0; i < order.size(); ++i) {
     moved[order[i]] = i;
-    sorted.push_back(std::move(path_.ranks[order[i]]));
+    sorted.push_back(std::move(ranks[order[i]]));
   }
-  path_.ranks = std::move(sorted);
-  for (PathPart& part : path_.parts) {
+  ranks = std::move(sorted);
+  for (PathPart& part : parts) {
     part.rank = moved[part.rank];
   }
 }
 
-CriticalPath find_critical_path(const facts::Facts& facts) {
-  constexpr std::size_t kPortion = 256;
-  PathFinder finder(facts);
-  const std::size_t count = facts.matches().operations.size();
-  for_each_on_cores(count / kPortion + 1, [&](std::size_t thread, std::size_t portion) {
-    facts.ranks_of_each(
-        match::portion_of(portion * kPortion, kPortion, count),
-        [&](std::size_t, const facts::SeenOperation& seen) { finder.add(thread, seen); });
-  });
+CriticalPath find_critical_path(const facts::Facts& facts, RowsBy by) {
+  PathFinder finder(facts, by);
+  finder.add_all(facts);
   return finder.find();
+}
+
+void PathFinder::add_all(const facts::Facts& facts) {
+  constexpr std::size_t kPortion = 256;
+  const std::size_t count = matches_.operations.size();
+  for_each_on_cores(count / kPortion + 1, [&](std::size_t thread, std::size_t portion) {
+    facts.ranks_of_each(match::portion_of(portion * kPortion, kPortion, count),
+                        [&](std::size_t, const facts::SeenOperation& seen) { add(thread, seen); });
+  });
 }
 
 }  // namespace ringside::metrics

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "analyzer/facts/facts.h"
+#include "analyzer/metrics/critical_path.h"
 #include "analyzer/metrics/grouping.h"
 #include "analyzer/metrics/iterations.h"
 #include "analyzer/metrics/network.h"
@@ -42,6 +43,8 @@ class FiguresElsewhere {
   virtual Overlap overlap(const facts::Facts& here) = 0;
   /// Finds what find_iterations() finds, likewise.
   virtual std::vector<RunIterations> iterations(const facts::Facts& here, std::size_t length) = 0;
+  /// Finds what find_critical_path() finds; `here` as of find(). Called once at most.
+  virtual CriticalPath critical_path(const facts::Facts& here, RowsBy by) = 0;
 };
 
 /// Nothing, unless they were set.

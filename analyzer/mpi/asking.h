@@ -4,8 +4,12 @@
 #ifndef RINGSIDE_ANALYZER_MPI_ASKING_H
 #define RINGSIDE_ANALYZER_MPI_ASKING_H
 
+#include <cstddef>
 #include <cstdint>
+#include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include "analyzer/mpi/messages.h"
 #include "analyzer/mpi/packing.h"
@@ -33,6 +37,20 @@ void hear_others(Messages& messages, const Take& take) {
   for (int process = 1; process < messages.processes(); ++process) {
     take(std::string_view(messages.receive().text));
   }
+}
+
+/// Asks all others, and itself by calling answer(text). Returns the answer of each process.
+template <typename Answer>
+std::vector<std::string> ask_all(Messages& messages, Request what, std::string_view text,
+                                 const Answer& answer) {
+  tell_others(messages, what, text);
+  std::vector<std::string> answers(static_cast<std::size_t>(messages.processes()));
+  answers.front() = answer(text);
+  for (int process = 1; process < messages.processes(); ++process) {
+    Message message = messages.receive();
+    answers[static_cast<std::size_t>(message.from)] = std::move(message.text);
+  }
+  return answers;
 }
 
 }  // namespace ringside::mpi

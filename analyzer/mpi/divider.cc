@@ -12,6 +12,7 @@
 #include "analyzer/model/archive.h"
 #include "analyzer/mpi/asking.h"
 #include "analyzer/mpi/iterations_leader.h"
+#include "analyzer/mpi/path_leader.h"
 
 namespace ringside::mpi {
 namespace {
@@ -349,6 +350,12 @@ std::vector<metrics::RunIterations> Divider::iterations(const facts::Facts& here
                                                         std::size_t length) {
   begin(here);
   return IterationsLeader(messages_, owner_, here).find(length, [&] { divide(here); });
+}
+
+metrics::CriticalPath Divider::critical_path(const facts::Facts& here, metrics::RowsBy by) {
+  begin(here);
+  divide(here);
+  return PathLeader(messages_, owner_).find(by);
 }
 
 metrics::Overlap Divider::overlap(const facts::Facts& here) {

@@ -29,6 +29,7 @@ class Divider final : public metrics::FiguresElsewhere {
   metrics::Overlap overlap(const facts::Facts& here) override;
   std::vector<metrics::RunIterations> iterations(const facts::Facts& here,
                                                  std::size_t length) override;
+  metrics::CriticalPath critical_path(const facts::Facts& here, metrics::RowsBy by) override;
 
  private:
   // The process that has a row, and the row's place among those of its file that are there.

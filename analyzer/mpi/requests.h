@@ -23,6 +23,7 @@
 //   kIterations IterationsRequest -> what owned_iterations.h says, of each step
 //   kDivide  Division -> nothing
 //   kWaiting nothing -> Overlap with the waits of some ranks; all give each other these
+//   kPath    PathRequest -> what owned_path.h says, of each step
 //   kSum     SumRequest -> SumAnswer
 //   kFigures WantedDurations -> FoundDurations
 //   kEnd     nothing -> Statistics; the process ends
@@ -65,6 +66,7 @@ enum class Request : std::uint64_t {
   kIterations,
   kDivide,
   kWaiting,
+  kPath,
   kSum,
   kFigures,
   kEnd

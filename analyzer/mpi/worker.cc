@@ -13,6 +13,7 @@
 #include "analyzer/model/archive.h"
 #include "analyzer/mpi/keeper.h"
 #include "analyzer/mpi/owned_iterations.h"
+#include "analyzer/mpi/owned_path.h"
 #include "analyzer/mpi/owner.h"
 #include "analyzer/mpi/packing.h"
 #include "analyzer/mpi/requests.h"
@@ -134,7 +135,7 @@ void send_bounds(Messages& messages, Unpacker& request, const Keeper& keeper) {
 
 // The steps to figures; see requests.h.
 void serve_figures(Messages& messages, Request what, std::string_view text, Keeper& keeper,
-                   Owner& owner, Statistics& statistics) {
+                   Owner& owner, OwnedPath& path, Statistics& statistics) {
   if (what == Request::kMatched) {
     MatchedRows matched;
     model::unarchive(text, matched);
@@ -163,6 +164,8 @@ void serve_figures(Messages& messages, Request what, std::string_view text, Keep
     messages.send(0, model::archived(running));
   } else if (what == Request::kIterations) {
     messages.send(0, OwnedIterations(owner).answer(text));
+  } else if (what == Request::kPath) {
+    messages.send(0, path.answer(text, messages.process()));
   } else if (what == Request::kWaiting) {
     metrics::Overlap waiting = owner.waiting(messages);
     messages.send(0, model::archived(waiting));
@@ -189,6 +192,7 @@ void serve(Messages& messages) {
   Statistics statistics;
   Keeper keeper;
   Owner owner;
+  OwnedPath path(owner);
   for (;;) {
     const Message message = messages.receive();
     Unpacker request(message.text);
@@ -231,9 +235,10 @@ void serve(Messages& messages) {
       case Request::kIterations:
       case Request::kDivide:
       case Request::kWaiting:
+      case Request::kPath:
       case Request::kSum:
       case Request::kFigures:
-        serve_figures(messages, what, request.rest(), keeper, owner, statistics);
+        serve_figures(messages, what, request.rest(), keeper, owner, path, statistics);
         break;
       case Request::kEnd: {
         complete(messages, statistics);

@@ -62,7 +62,6 @@ std::string waiting_text(const metrics::RankOverlap& all) {
 Table kinds_table(const metrics::CriticalPath& path, const model::Traces& traces,
                   const match::Matches& matches, metrics::RowsBy by) {
   using Kind = std::tuple<std::string, std::string, std::uint64_t, std::string>;
-  const metrics::Grouping grouping(traces, matches, by);
   struct Sum {
     std::uint64_t times = 0;
     std::int64_t spent_ns = 0;
@@ -72,11 +71,10 @@ Table kinds_table(const metrics::CriticalPath& path, const model::Traces& traces
     if (part.spent != Spent::kTransfer) {
       continue;
     }
-    const match::MatchedOperation& operation = matches.operations[part.operation];
-    const auto& one = match::operation_of(traces, matches.parts[operation.first_part]);
-    Sum& sum = sums[{label_of(matches.communicators[operation.communicator]),
-                     std::string(metrics::function_of(traces, operation)), one.bytes.value_or(0),
-                     grouping.text_of(grouping.group_of(operation))}];
+    const metrics::PathOperation& operation = path.described.at(part.operation);
+    Sum& sum = sums[{label_of(matches.communicators[operation.matched.communicator]),
+                     std::string(metrics::function_of(traces, operation.matched)),
+                     operation.bytes.value_or(0), operation.group}];
     ++sum.times;
     sum.spent_ns += part.end_ns - part.start_ns;
   }
@@ -129,7 +127,7 @@ Table parts_table(const metrics::CriticalPath& path, const model::Traces& traces
   constexpr const char* kSpent[] = {"transfer", "launch", "other work on the stream",
                                     "before the call"};
   for (const metrics::PathPart* part : longest) {
-    const match::MatchedOperation& operation = matches.operations[part->operation];
+    const match::MatchedOperation& operation = path.described.at(part->operation).matched;
     table.rows.push_back({part->start_ns, part->end_ns - part->start_ns,
                           std::string(kSpent[static_cast<std::size_t>(part->spent)]),
                           path.ranks[part->rank].label, match::operation_text(traces, operation),

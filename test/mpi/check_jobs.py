@@ -85,21 +85,24 @@ JOBS = [
       "summary --no-findings --fail-on busbw<1,straggler>5%,wait>1%,mismatch", "stragglers --format json",
       "overlap --format json", "overlap --no-align", "overlap --format csv --table pairs --func AllGather",
       "iterations --series --format json", "iterations --period 4 --no-align",
+      "critical-path --format json --align-report", "critical-path --by caller --no-align",
+      "critical-path --by range", "critical-path --func AllGather",
       "stragglers --by caller --no-align", "stragglers --by range"]),
     # Sends and receives, and a mismatch: rows of their communicators alone go to process 0.
     ("--hosts 4 --ranks-per-host 2 --split 2 --iterations 60 --jitter 0.3 --seed 5 --pattern AllReduce:1048576,"
      "Neighbour:65536:split,AllGather:4096:orthogonal,RingShift:1024:split,AlltoAll:512:orthogonal,Broadcast:4096",
      ["match --format json --align-report", "communicators --format json", "summary --format json", "stragglers",
-      "overlap --format json --align-report", "iterations --format json"]),
+      "overlap --format json --align-report", "iterations --format json", "critical-path --format json"]),
     ("--hosts 2 --ranks-per-host 4 --split 2 --iterations 40 --mismatch size:3:17 --mismatch function:5:41 --seed 9 "
      "--pattern AllReduce:1048576,AllGather:4096:split,Broadcast:4096,Reduce:65536:orthogonal",
      ["match --format json", "summary --format json", "stragglers --format json", "overlap --format json",
-      "iterations --format json"]),
+      "iterations --format json", "critical-path --by user-tag --format json"]),
     # A late rank's waits cascade through sends and receives. Some ranks contradict each other, or the others.
     ("--operations-only --hosts 2 --ranks-per-host 4 --split 2 --iterations 150 --late-random 5:3:20 --persistence 0.5 "
      "--seed 8 --pattern AllReduce:1048576:split,Neighbour:65536:split,ReduceScatter:65536:orthogonal,"
      "RingShift:4096:orthogonal,AllReduce:4096",
-     ["summary --format json --align-report", "stragglers --format json", "summary --no-findings --intervals"]),
+     ["summary --format json --align-report", "stragglers --format json", "summary --no-findings --intervals",
+      "critical-path --format json"]),
     ("--hosts 3 --ranks-per-host 2 --split 3 --iterations 100 --mismatch size:3:17 --mismatch function:5:41 "
      "--straggler 4:700:20 --lose 2 --seed 9 "
      "--pattern AllReduce:1048576:split,AllGather:4096,Broadcast:4096:orthogonal,AlltoAllv:9000:split",
@@ -109,7 +112,8 @@ JOBS = [
     # A rank does not make a call, and all processes are killed.
     ("--hosts 3 --ranks-per-host 2 --split 2 --iterations 20 --hang 5:6 --end killed --seed 3 "
      "--pattern AllReduce:1048576:split,AllGather:4096",
-     ["match --format json --align-report", "summary", "network", "overlap", "iterations"]),
+     ["match --format json --align-report", "summary", "network", "overlap", "iterations",
+      "critical-path"]),
     # Each process sums up some of the operations: one communicator, a late rank, and roots.
     ("--hosts 3 --ranks-per-host 2 --iterations 200 --jitter 0.2 --straggler 4:700:20 --seed 6 "
      "--pattern AllReduce:1048576,Broadcast:65536,AllGather:4096",
@@ -118,10 +122,11 @@ JOBS = [
     ("--operations-only --hosts 2 --ranks-per-host 4 --split 2 --iterations 150 --late-random 5:3:20 --persistence 0.5 "
      "--seed 8 --pattern AllReduce:1048576:split,ReduceScatter:65536:orthogonal,AllReduce:4096:split",
      ["summary --format json", "stragglers --format json", "summary --no-findings", "overlap --format json",
-      "iterations --format json"]),
+      "iterations --format json", "critical-path --format json"]),
     ("--hosts 3 --ranks-per-host 2 --iterations 150 --jitter 0.2 --lose 4 --seed 6 "
      "--pattern AllReduce:1048576,Broadcast:65536,AllGather:4096",
-     ["summary --format json", "stragglers", "overlap", "iterations --series --format json"], group_calls),
+     ["summary --format json", "stragglers", "overlap", "iterations --series --format json", "critical-path"],
+     group_calls),
     # Calls of one group, some of which do not match.
     ("--hosts 3 --ranks-per-host 2 --split 2 --iterations 80 --jitter 0.2 --mismatch size:3:17 --straggler 4:700 "
      "--seed 6 --pattern AllReduce:1048576,Broadcast:65536:split,AllGather:4096:split,ReduceScatter:65536:orthogonal",
@@ -136,14 +141,16 @@ JOBS = [
      "--drift-ppm 20 --seed 9 --pattern AllReduce:1048576:split,Neighbour:65536:split,AllGather:65536:orthogonal",
      ["match --format json --align-report", "summary --format json --align-report", "stragglers",
       "network --format json --align-report", "overlap --format json",
-      "iterations --format json"]),
+      "iterations --format json", "critical-path --format json"]),
     ("--full --hosts 3 --ranks-per-host 2 --iterations 30 --seed 2 --pattern AllReduce:1048576,AllGather:65536",
-     ["match", "summary --format json", "network --format json", "overlap --format json", "iterations"], drop_steps),
+     ["match", "summary --format json", "network --format json", "overlap --format json", "iterations",
+      "critical-path"], drop_steps),
     # Traces in two segments each; where ranks differ, process 0 matches them.
     ("--steps --hosts 3 --ranks-per-host 2 --iterations 40 --channels 2 --seed 4 "
      "--pattern AllReduce:1048576,AllGather:65536",
      ["match --format json --align-report", "communicators --format json", "summary --format json --align-report",
-      "stragglers --format json", "network --format json", "overlap", "iterations"], in_segments),
+      "stragglers --format json", "network --format json", "overlap", "iterations",
+      "critical-path"], in_segments),
     ("--hosts 3 --ranks-per-host 2 --iterations 40 --mismatch size:3:17 --seed 9 --pattern AllReduce:1048576",
      ["match --format json", "summary --format json"], in_segments),
     # Two files of one run.
@@ -152,7 +159,8 @@ JOBS = [
      add_copy),
     # Ranks contradict each other, so one process gets all rows.
     ("--hosts 3 --ranks-per-host 2 --iterations 150 --jitter 0.2 --seed 7 "
-     "--pattern AllReduce:1048576,Broadcast:65536,AllGather:4096", ["summary --format json", "stragglers"], swap_times),
+     "--pattern AllReduce:1048576,Broadcast:65536,AllGather:4096",
+     ["summary --format json", "stragglers", "overlap", "iterations", "critical-path --format json"], swap_times),
 ]
 troubles = []
 
@@ -266,7 +274,7 @@ def check_rows_stay(mpi, program, generate, directory):
         rows = received(["calls", "--format", "csv", job])
         summed_up = received(["match", job])
         require((summed_up < rows / 2) == (fault == ""), f"{job}: {summed_up} of {rows} bytes")
-        for command in ("summary", "stragglers", "overlap", "iterations"):
+        for command in ("summary", "stragglers", "overlap", "iterations", "critical-path"):
             of_other = received([command, job], 1)
             require((of_other > rows) == (fault == ""), f"{job}: {command} gives process 1 {of_other} bytes")
     # Sends and receives are of communicators of their own. Each process has read half of the traces.
@@ -278,7 +286,7 @@ def check_rows_stay(mpi, program, generate, directory):
     for command in ("match", "communicators", "network"):
         sent = int(statistics_of([command, "sends"], 1)[5])
         require(sent == transfers / 2 > 0, f"{command}: {sent} rows of {transfers} sends and receives")
-    for command in ("summary", "stragglers", "overlap", "iterations"):
+    for command in ("summary", "stragglers", "overlap", "iterations", "critical-path"):
         require(int(statistics_of([command, "sends"])[5]) > 0, f"{command}: process 0 gives rows to process 1")
     # Rows of the network stay, too, and traces in several segments.
     for job, options in (("steps", "--steps"), ("kernels", "--full"), ("segments", "--operations-only")):
@@ -288,7 +296,7 @@ def check_rows_stay(mpi, program, generate, directory):
             in_segments(trace)
         for command in ("match", "communicators", "network"):
             require(int(statistics_of([command, job], 1)[5]) == 0, f"{job}: {command} sends rows")
-        for command in ("summary", "stragglers", "overlap", "iterations"):
+        for command in ("summary", "stragglers", "overlap", "iterations", "critical-path"):
             require(int(statistics_of([command, job])[5]) > 0, f"{job}: {command}: process 0 gives rows to process 1")
     add_copy(next((directory / "kernels").glob("*.json")))
     require(int(statistics_of(["match", "kernels"], 1)[5]) == 0, "match sends rows where a file is left out")
