@@ -2,14 +2,76 @@
 #include "analyzer/metrics/charge_blocks.h"
 
 #include <algorithm>
+#include <cmath>
+#include <functional>
 #include <map>
 #include <numeric>
 #include <set>
+#include <span>
+#include <tuple>
 #include <utility>
 
 #include "analyzer/metrics/lasting_noise.h"
 
 namespace ringside::metrics {
+namespace {
+
+// So many of the greatest values count alike. If all of them are one rank's, that is no chance even
+// where there are two ranks.
+constexpr std::size_t kGreat = 16;
+
+// The least of the greatest `values`; 0 if they are fewer.
+double find_cap(std::vector<double> values) {
+  if (values.size() < kGreat) {
+    return 0;
+  }
+  const auto at = values.begin() + (kGreat - 1);
+  std::nth_element(values.begin(), at, values.end(), std::greater<>());
+  return *at;
+}
+
+// Caps the charges of one communicator. What a root is charged beyond its mirrored charge is capped
+// either way, since both count.
+void cap(std::span<ExchangeBlock> blocks, std::span<MirrorBlock> mirrors) {
+  std::vector<double> charges;
+  for (const ExchangeBlock& block : blocks) {
+    for (const ExchangeBlock::Member& member : block.members) {
+      charges.push_back(member.most);
+    }
+  }
+  const double most = find_cap(std::move(charges));
+  for (ExchangeBlock& block : blocks) {
+    for (ExchangeBlock::Member& member : block.members) {
+      member.least = std::min(member.least, most);
+      member.most = std::min(member.most, most);
+    }
+  }
+  std::vector<double> beyond;
+  for (const MirrorBlock& mirror : mirrors) {
+    beyond.push_back(std::abs(mirror.most - mirror.mirrored));
+  }
+  const double most_beyond = find_cap(std::move(beyond));
+  for (MirrorBlock& mirror : mirrors) {
+    mirror.least = std::clamp(mirror.least - mirror.mirrored, -most_beyond, most_beyond);
+    mirror.most = std::clamp(mirror.most - mirror.mirrored, -most_beyond, most_beyond);
+    mirror.mirrored = 0;
+  }
+}
+
+void cap(std::map<std::uint32_t, BlockTimes>& times) {
+  std::vector<double> all;
+  for (const auto& [unit, of_unit] : times) {
+    all.insert(all.end(), of_unit.begin(), of_unit.end());
+  }
+  const double most = find_cap(std::move(all));
+  for (auto& [unit, of_unit] : times) {
+    for (double& time : of_unit) {
+      time = std::min(time, most);
+    }
+  }
+}
+
+}  // namespace
 
 ChargeBlocks::ChargeBlocks(const match::Matches& matches, const align::Alignment& alignment,
                            const GlobalRanks& who)
@@ -32,24 +94,38 @@ ChargeBlocks::ChargeBlocks(const match::Matches& matches, const align::Alignment
   find_families();
 }
 
-// Each set of ranks goes to the first family in which none of them is yet.
+// Each set of ranks goes to the first family in which none of them is yet. Communicators that are
+// alike come one after the other, so that they are in one family.
 void ChargeBlocks::find_families() {
-  std::map<std::vector<std::uint32_t>, std::uint32_t> of_ranks;
-  std::vector<std::uint32_t> next(ranks_);  // by rank: the first family that is free
+  std::vector<OfCommunicator*> order;
   for (OfCommunicator& one : communicators_) {
-    auto ranks = one.ranks;
+    order.push_back(&one);
+  }
+  std::stable_sort(order.begin(), order.end(),
+                   [](const OfCommunicator* a, const OfCommunicator* b) {
+                     return std::pair(a->ranks.size(), a->operations) <
+                            std::pair(b->ranks.size(), b->operations);
+                   });
+  std::map<std::vector<std::uint32_t>, std::uint32_t> of_ranks;
+  std::vector<std::vector<std::uint32_t>> taken(ranks_);  // by rank: its families
+  for (OfCommunicator* const one : order) {
+    auto ranks = one->ranks;
     std::sort(ranks.begin(), ranks.end());
     const auto [found, is_new] = of_ranks.try_emplace(std::move(ranks), 0);
     if (is_new) {
+      std::set<std::uint32_t> others;
       for (const std::uint32_t rank : found->first) {
-        found->second = std::max(found->second, next[rank]);
+        others.insert(taken[rank].begin(), taken[rank].end());
+      }
+      while (others.contains(found->second)) {
+        ++found->second;
       }
       for (const std::uint32_t rank : found->first) {
-        next[rank] = found->second + 1;
+        taken[rank].push_back(found->second);
       }
       families_ = std::max(families_, found->second + 1);
     }
-    one.family = found->second;
+    one->family = found->second;
   }
 }
 
@@ -107,19 +183,88 @@ void ChargeBlocks::add_own_time(std::uint32_t member, double own_time) {
   ++one.own_counts[at];
 }
 
+// For each rank the lowest one that communicators with charges join it to.
+std::vector<std::uint32_t> ChargeBlocks::find_joined() const {
+  std::vector<std::uint32_t> joined(ranks_);
+  std::iota(joined.begin(), joined.end(), 0U);
+  const auto lowest = [&](std::uint32_t rank) {
+    while (joined[rank] != rank) {
+      joined[rank] = joined[joined[rank]];
+      rank = joined[rank];
+    }
+    return rank;
+  };
+  for (const OfCommunicator& one : communicators_) {
+    for (std::size_t member = 1; member < one.ranks.size() && !one.cells.empty(); ++member) {
+      const std::uint32_t a = lowest(one.ranks.front());
+      const std::uint32_t b = lowest(one.ranks[member]);
+      joined[std::max(a, b)] = std::min(a, b);
+    }
+  }
+  for (std::uint32_t rank = 0; rank < ranks_; ++rank) {
+    joined[rank] = lowest(rank);
+  }
+  return joined;
+}
+
+// For each communicator the first one that it is compared together with, which may be itself. A
+// rank that is late leaves less to charge to the others of its communicator, so these are not alike
+// any more.
+std::vector<std::size_t> ChargeBlocks::find_together(std::uint32_t family,
+                                                     const std::vector<bool>& is_left_out) const {
+  const std::vector<std::uint32_t> joined = find_joined();
+  std::map<std::tuple<std::uint32_t, std::size_t, std::uint64_t>, std::size_t> first_of;
+  std::vector<std::size_t> together(communicators_.size());
+  for (std::size_t i = 0; i < communicators_.size(); ++i) {
+    const OfCommunicator& one = communicators_[i];
+    together[i] = i;
+    if (one.family == family && !one.cells.empty() && one.rooted.empty() && one.drains.empty() &&
+        std::none_of(one.ranks.begin(), one.ranks.end(),
+                     [&](std::uint32_t rank) { return is_left_out[rank]; })) {
+      together[i] =
+          first_of.try_emplace({joined[one.ranks.front()], one.ranks.size(), one.operations}, i)
+              .first->second;
+    }
+  }
+  return together;
+}
+
+bool ChargeBlocks::has_together(std::uint32_t family, const std::vector<bool>& is_left_out) const {
+  const std::vector<std::size_t> together = find_together(family, is_left_out);
+  for (std::size_t i = 0; i < together.size(); ++i) {
+    // Two communicators of the same ranks are none more.
+    if (communicators_[i].ranks.front() != communicators_[together[i]].ranks.front()) {
+      return true;
+    }
+  }
+  return false;
+}
+
 ExchangeInput ChargeBlocks::input(std::uint32_t family, Among among,
-                                  const std::vector<bool>& is_left_out) const {
+                                  const std::vector<bool>& is_left_out, Manner manner) const {
   ExchangeInput input;
   input.subjects = among == Among::kHosts ? hosts_ : ranks_;
-  for (const OfCommunicator& one : communicators_) {
+  const std::vector<std::size_t> together =
+      manner == Manner::kTogether ? find_together(family, is_left_out) : std::vector<std::size_t>();
+  std::vector<std::size_t> first_of(communicators_.size());  // by communicator: its first block
+  for (std::size_t i = 0; i < communicators_.size(); ++i) {
+    const OfCommunicator& one = communicators_[i];
     if (one.family != family || one.cells.empty()) {
       continue;
     }
     const std::vector<bool> unlike = find_unlike(one, is_left_out);
     switch (among) {
-      case Among::kRanks:
-        add_ranks(one, unlike, is_left_out, input);
+      case Among::kRanks: {
+        first_of[i] =
+            together.empty() || together[i] == i ? input.blocks.size() : first_of[together[i]];
+        const std::size_t mirrors = input.mirrors.size();
+        add_ranks(one, unlike, is_left_out, first_of[i], input);
+        if (manner == Manner::kCapped) {
+          cap(std::span(input.blocks).subspan(first_of[i]),
+              std::span(input.mirrors).subspan(mirrors));
+        }
         break;
+      }
       case Among::kRanksOfHost:
         add_ranks_of_hosts(one, unlike, input);
         break;
@@ -133,7 +278,7 @@ ExchangeInput ChargeBlocks::input(std::uint32_t family, Among among,
 
 double ChargeBlocks::chance_of_noise(std::uint32_t family, Among among,
                                      const std::vector<std::uint32_t>& suspects,
-                                     const std::vector<bool>& is_left_out) const {
+                                     const std::vector<bool>& is_left_out, Manner manner) const {
   double greatest = 0;
   std::set<std::uint32_t> units;
   for (const OfCommunicator& one : communicators_) {
@@ -146,7 +291,7 @@ double ChargeBlocks::chance_of_noise(std::uint32_t family, Among among,
     std::optional<double> least;
     for (const OfCommunicator& one : communicators_) {
       if (one.family == family && !one.own_times.empty()) {
-        const auto chance = chance_of_noise(one, among, suspect, suspects, is_left_out);
+        const auto chance = chance_of_noise(one, among, suspect, suspects, is_left_out, manner);
         least = chance ? std::min(*chance, least.value_or(1)) : least;
       }
     }
@@ -159,7 +304,8 @@ double ChargeBlocks::chance_of_noise(std::uint32_t family, Among among,
 std::optional<double> ChargeBlocks::chance_of_noise(const OfCommunicator& one, Among among,
                                                     std::uint32_t suspect,
                                                     const std::vector<std::uint32_t>& suspects,
-                                                    const std::vector<bool>& is_left_out) const {
+                                                    const std::vector<bool>& is_left_out,
+                                                    Manner manner) const {
   const auto& units = among == Among::kHosts ? one.hosts : one.ranks;
   const auto found = std::find(units.begin(), units.end(), suspect);
   if (found == units.end()) {
@@ -197,6 +343,9 @@ std::optional<double> ChargeBlocks::chance_of_noise(const OfCommunicator& one, A
       }
     }
   }
+  if (manner == Manner::kCapped) {
+    cap(times);
+  }
   const BlockTimes of_suspect = times[suspect];
   times.erase(suspect);
   std::vector<BlockTimes> others;
@@ -230,9 +379,11 @@ std::vector<bool> ChargeBlocks::find_unlike(const OfCommunicator& one,
 }
 
 void ChargeBlocks::add_ranks(const OfCommunicator& one, const std::vector<bool>& unlike,
-                             const std::vector<bool>& is_left_out, ExchangeInput& input) const {
+                             const std::vector<bool>& is_left_out, std::size_t first,
+                             ExchangeInput& input) const {
+  input.blocks.resize(std::max(input.blocks.size(), first + kBlocks));
   for (std::size_t block = 0; block < kBlocks; ++block) {
-    ExchangeBlock made;
+    ExchangeBlock& made = input.blocks[first + block];
     for (std::size_t member = 0; member < one.ranks.size(); ++member) {
       const Cell& cell = one.cells[block * one.ranks.size() + member];
       if (!unlike[member]) {
@@ -243,7 +394,6 @@ void ChargeBlocks::add_ranks(const OfCommunicator& one, const std::vector<bool>&
             {one.ranks[member], cell.root_least, cell.root_most, cell.root_mirrored});
       }
     }
-    input.blocks.push_back(std::move(made));
   }
 }
 

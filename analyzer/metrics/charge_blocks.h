@@ -47,6 +47,15 @@ class ChargeBlocks {
   /// The group in which the charges are handed round.
   enum class Among : std::uint8_t { kRanks, kRanksOfHost, kHosts };
   static constexpr std::array kAmong = {Among::kRanks, Among::kRanksOfHost, Among::kHosts};
+  /// How ranks are compared. The last two are for kRanks alone.
+  enum class Manner : std::uint8_t {
+    kPlain,
+    /// The ranks of several communicators count as alike: see has_together().
+    kTogether,
+    /// The greatest charges and own times of a communicator count no more than a lesser one: few
+    /// great delays tell nothing then.
+    kCapped,
+  };
 
   ChargeBlocks(const match::Matches& matches, const align::Alignment& alignment,
                const GlobalRanks& who);
@@ -70,13 +79,17 @@ class ChargeBlocks {
   /// Communicators are of one family if no rank is in two of them, or if they have the same ranks:
   /// so one test does for all. If one event costs time in two families, each is tested apart.
   std::uint32_t families() const { return families_; }
-  ExchangeInput input(std::uint32_t family, Among among,
-                      const std::vector<bool>& is_left_out) const;
+  ExchangeInput input(std::uint32_t family, Among among, const std::vector<bool>& is_left_out,
+                      Manner manner = Manner::kPlain) const;
+  /// Whether communicators of that family, none with a root, have as many ranks and operations, and
+  /// others join them: then their ranks do the same, as those of tensor parallelism do.
+  bool has_together(std::uint32_t family, const std::vector<bool>& is_left_out) const;
   /// The probability that noise which lasts makes one of these, all charged in that family, as slow
   /// beside the others as it is: the greatest of all of them.
   double chance_of_noise(std::uint32_t family, Among among,
                          const std::vector<std::uint32_t>& suspects,
-                         const std::vector<bool>& is_left_out) const;
+                         const std::vector<bool>& is_left_out,
+                         Manner manner = Manner::kPlain) const;
 
   template <typename Archive>
   void transfer(Archive& archive) {
@@ -113,13 +126,18 @@ class ChargeBlocks {
   std::vector<bool> find_unlike(const OfCommunicator& one,
                                 const std::vector<bool>& is_left_out) const;
   void find_families();
+  std::vector<std::uint32_t> find_joined() const;
+  std::vector<std::size_t> find_together(std::uint32_t family,
+                                         const std::vector<bool>& is_left_out) const;
   std::optional<double> chance_of_noise(const OfCommunicator& one, Among among,
                                         std::uint32_t suspect,
                                         const std::vector<std::uint32_t>& suspects,
-                                        const std::vector<bool>& is_left_out) const;
-  // `unlike`, by member: it is not compared with the others.
+                                        const std::vector<bool>& is_left_out, Manner manner) const;
+  // `unlike`, by member: it is not compared with the others. The blocks are added to those of
+  // `input` from `first` on.
   void add_ranks(const OfCommunicator& one, const std::vector<bool>& unlike,
-                 const std::vector<bool>& is_left_out, ExchangeInput& input) const;
+                 const std::vector<bool>& is_left_out, std::size_t first,
+                 ExchangeInput& input) const;
   void add_ranks_of_hosts(const OfCommunicator& one, const std::vector<bool>& unlike,
                           ExchangeInput& input) const;
   void add_hosts(const OfCommunicator& one, const std::vector<bool>& unlike,

@@ -139,6 +139,7 @@ ExchangeResult test_exchange(const ExchangeInput& input, const std::vector<bool>
   std::stable_sort(worst.begin(), worst.end(),
                    [&](std::uint32_t a, std::uint32_t b) { return excesses[a] > excesses[b]; });
   result.subjects = {worst[0]};
+  result.excess = excesses[worst[0]];
   result.chance = Exchange(input, result.subjects).chance(excesses[worst[0]], level);
   if (worst.size() > 1 && excesses[worst[1]] >= kOfFirst * excesses[worst[0]] &&
       std::count(is_here.begin(), is_here.end(), true) > 3) {
@@ -146,10 +147,10 @@ ExchangeResult test_exchange(const ExchangeInput& input, const std::vector<bool>
   }
   if (result.chance > level && result.second) {
     const std::vector<std::uint32_t> two = {worst[0], worst[1]};
-    const double chance =
-        Exchange(input, two).chance(excesses[worst[0]] + excesses[worst[1]], kLevelOfTwo * level);
+    const double excess = excesses[worst[0]] + excesses[worst[1]];
+    const double chance = Exchange(input, two).chance(excess, kLevelOfTwo * level);
     if (chance <= kLevelOfTwo * level) {
-      result = {two, std::nullopt, chance};
+      result = {two, std::nullopt, chance, excess};
     }
   }
   return result;

@@ -50,6 +50,7 @@ struct ExchangeResult {
   std::optional<std::uint32_t> second;
   /// The probability that chance charges somebody as much; not below what so many trials can tell.
   double chance = 1;
+  double excess = 0;  // what these are charged beyond the mean of all, at least
 };
 
 /// Two together are tested at so much of a level, which is for one.

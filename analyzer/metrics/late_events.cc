@@ -2,6 +2,7 @@
 #include "analyzer/metrics/late_events.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "analyzer/model/saturating.h"
 
@@ -89,6 +90,11 @@ LateTimes describe_events(const std::vector<LateEvent>& events, std::uint64_t op
     find_period(typical, times);
   }
   return times;
+}
+
+bool are_no_chance(const LateTimes& times, std::size_t count) {
+  constexpr double kOfChance = 100;
+  return std::pow(static_cast<double>(count), static_cast<double>(times.times) - 1) >= kOfChance;
 }
 
 }  // namespace ringside::metrics

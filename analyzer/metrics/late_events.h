@@ -4,6 +4,7 @@
 #ifndef RINGSIDE_ANALYZER_METRICS_LATE_EVENTS_H
 #define RINGSIDE_ANALYZER_METRICS_LATE_EVENTS_H
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <vector>
@@ -31,6 +32,9 @@ struct LateTimes {
 
 /// `events` are in the order of time, of a rank that took part in so many operations.
 LateTimes describe_events(const std::vector<LateEvent>& events, std::uint64_t operations);
+
+/// Whether so many late arrivals fall on one of `count` less often than once in a hundred jobs.
+bool are_no_chance(const LateTimes& times, std::size_t count);
 
 }  // namespace ringside::metrics
 

@@ -21,12 +21,17 @@ class LateJudge {
 
  private:
   using Among = ChargeBlocks::Among;
+  using Manner = ChargeBlocks::Manner;
 
   bool is_enough(const Lateness& facts) const;
-  double level_of(Among among) const;
-  ExchangeResult test(std::uint32_t family, Among among,
+  double level_of(Among among, Manner manner, bool has_together) const;
+  ExchangeResult test(std::uint32_t family, Among among, Manner manner, double level,
                       const std::vector<bool>& is_eligible) const;
   bool test_ranks(std::uint32_t family, Among among);
+  bool note(const ExchangeResult& result, double level, Among among, Manner manner);
+  bool test_together(std::uint32_t family, const ExchangeResult& alone,
+                     const std::vector<bool>& is_eligible);
+  bool test_capped(std::uint32_t family, const std::vector<bool>& is_eligible);
   std::vector<std::uint32_t> take_back_members();
   bool test_hosts(std::uint32_t family);
 

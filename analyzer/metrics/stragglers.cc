@@ -2,7 +2,6 @@
 #include "analyzer/metrics/stragglers.h"
 
 #include <algorithm>
-#include <cmath>
 #include <set>
 #include <tuple>
 #include <utility>
@@ -29,6 +28,23 @@ void find_median(Suspect& one) {
   }
 }
 
+// Where nobody else comes last, as where only the root of Broadcasts surely holds others up, a
+// single arrival is compared with the others of the same rank: returns what the greatest of these
+// cost.
+std::int64_t most_cost_of_own(const Suspect& one, std::uint64_t last_of_all) {
+  constexpr std::uint64_t kOfAll = 10;  // it is not the last in one of so many, at most
+  if ((last_of_all - one.facts.last) * kOfAll > last_of_all) {
+    return 0;
+  }
+  std::int64_t most_ns = 0;
+  std::int64_t second_ns = 0;
+  for (const LateEvent& event : one.events) {
+    second_ns = std::max(second_ns, std::min(most_ns, event.cost_ns));
+    most_ns = std::max(most_ns, event.cost_ns);
+  }
+  return second_ns;
+}
+
 std::vector<Lateness> finish(std::vector<Suspect> candidates) {
   std::vector<Lateness> finished;
   for (Suspect& candidate : candidates) {
@@ -45,8 +61,7 @@ std::vector<Lateness> finish(std::vector<Suspect> candidates) {
 // Few great arrivals fall on one of `count` by chance. Then what it costs beside them must be worth
 // a warning: they have no part in what is no chance.
 bool is_late_beside_events(const Stragglers& counts, const Lateness& one, std::size_t count) {
-  constexpr double kOfChance = 100;
-  if (std::pow(static_cast<double>(count), static_cast<double>(one.times.times) - 1) >= kOfChance) {
+  if (one.is_late_beside_great || are_no_chance(one.times, count)) {
     return true;
   }
   Lateness rest = one;
@@ -66,13 +81,16 @@ void describe(LateCosts& costs) {
   }
   std::int64_t most_ns = 0;
   std::int64_t second_ns = 0;
+  std::uint64_t last_of_all = 0;
   for (const Suspect& rank : costs.ranks) {
+    last_of_all += rank.facts.last;
     second_ns = std::max(second_ns, std::min(most_ns, rank.facts.most_cost_ns));
     most_ns = std::max(most_ns, rank.facts.most_cost_ns);
   }
   for (Suspect& rank : costs.ranks) {
     Lateness& facts = rank.facts;
-    const std::int64_t others_ns = facts.most_cost_ns == most_ns ? second_ns : most_ns;
+    const std::int64_t others_ns = std::max(facts.most_cost_ns == most_ns ? second_ns : most_ns,
+                                            most_cost_of_own(rank, last_of_all));
     facts.was_late_once = !facts.is_straggler &&
                           costs.counts.share(facts.most_cost_ns) >= kLeastShareOnce &&
                           facts.most_cost_ns / kTimesOthers >= others_ns;

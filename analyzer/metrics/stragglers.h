@@ -45,8 +45,10 @@ struct Lateness {
   std::int64_t waited_ns = 0;     // what it surely waited for others itself
   std::optional<double> chance;   // of the greatest excess of any; nothing: it was not tested
   bool is_straggler = false;      // it costs enough, and that is no chance
-  bool was_late_once = false;     // it costs enough, in a few operations
-  LateTimes times;                // of stragglers
+  /// A straggler that is one also where its greatest delays count no more than lesser ones.
+  bool is_late_beside_great = false;
+  bool was_late_once = false;                      // it costs enough, in a few operations
+  LateTimes times;                                 // of stragglers
   std::map<std::uint32_t, std::uint64_t> last_in;  // times last, by index of the communicator
 
   /// Only the members that operations add to; the others are found at the end.

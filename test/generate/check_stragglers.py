@@ -272,6 +272,27 @@ def check_pairs(job):
     return job.judge(rank)
 
 
+def check_parallel(job):
+    """Tensor and data parallelism of four ranks on one host: a rank is late in every tenth of 60
+    iterations. In its communicators of two ranks that is chance once in 32 jobs, but among all four
+    ranks once in 1,024."""
+    job.fix(hosts=1, ranks_per_host=4, compute_us=1000, iterations=60,
+            jitter=job.random.choice((0.02, 0.2)))
+    rank = job.random.randrange(4)
+    job.generate("--split", 2, "--pattern", job.random.choice(SPLIT), "--late-every",
+                 f"{rank}:{job.random.choice((5000, 20000))}:10")
+    return job.judge(rank)
+
+
+def check_tails(job):
+    """A rank computes for a third longer, where a few delays of any rank are a hundred times that."""
+    job.fix(hosts=1, ranks_per_host=job.random.choice((2, 4)), compute_us=1000, iterations=400,
+            jitter=0.02)
+    rank = job.random.randrange(job.ranks)
+    job.generate("--pattern", "AllReduce:262144", "--straggler", f"{rank}:300", "--tails", 1.5)
+    return job.judge(rank)
+
+
 # Each check, and in what part of its jobs an outcome may come.
 LATE = {"missed": 0.01, "others blamed": 0.01, "outside": 0, "unknown": 1}
 CLEAN = {"warned": 0.01, "noted": 0.01}
@@ -289,6 +310,8 @@ CHECKS = {
     "cascade": (check_cascade, LATE | {"not the head": 0.01}),
     "reduce": (check_reduce, LATE | {"not the head": 0.01}),
     "pairs": (check_pairs, LATE),
+    "parallel": (check_parallel, LATE),
+    "tails": (check_tails, LATE),
 }
 
 

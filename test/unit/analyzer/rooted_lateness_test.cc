@@ -152,5 +152,22 @@ TEST_CASE("two great delays make no straggler of a rank that is always late by l
   CHECK_FALSE(rank.is_straggler);
 }
 
+// Rank 0 comes late to Broadcasts from it, by that much in each; for nobody else can others wait.
+Stragglers broadcast(const std::vector<std::int64_t>& late_ns) {
+  return find(4, static_cast<int>(late_ns.size()), 40 * kMs, [&](int i) {
+    const std::int64_t late = late_ns[static_cast<std::size_t>(i)];
+    const std::int64_t end = late + 100'000;
+    return std::vector<Step>{{"Broadcast", 0, {late, 0, 0, 0}, {end, end, end, end}}};
+  });
+}
+
+TEST_CASE("the late arrivals of the only root are compared with each other") {
+  std::vector<std::int64_t> late_ns(40, kMs / 10);
+  late_ns[20] = 30 * kMs;
+  CHECK(lateness_of(broadcast(late_ns), "rank 0").was_late_once);
+  late_ns[30] = 2 * kMs;  // less than thirty times as much
+  CHECK_FALSE(lateness_of(broadcast(late_ns), "rank 0").was_late_once);
+}
+
 }  // namespace
 }  // namespace ringside::metrics
