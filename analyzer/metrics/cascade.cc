@@ -59,6 +59,13 @@ bool Cascade::takes_part(const Visit& visit, std::uint32_t rank) const {
   return std::find(visit.pair.begin(), visit.pair.end(), rank) != visit.pair.end();
 }
 
+// Of what the rank surely waited in the visit: that for one rank.
+std::int64_t Cascade::waited_for(const Visit& visit, std::uint32_t rank) {
+  const auto found = std::find_if(visit.waited.begin(), visit.waited.end(),
+                                  [&](const Origin& origin) { return origin.rank == rank; });
+  return found == visit.waited.end() ? 0 : std::min(found->waited_ns, visit.waited_ns);
+}
+
 // Calls `take` with the earlier operations in which a late rank may have got late, the latest
 // first, until it returns false, and with the delay there.
 template <typename Take>
@@ -101,7 +108,10 @@ void Cascade::for_each_cause(std::size_t operation, const RankTimes& late, std::
                      std::min(alike.most_ns, visit.waited_ns)};
     alike.least_ns -= both.least_ns;
     alike.most_ns -= both.most_ns;
-    if (!take(visit, Delay{visit.waited_ns - both.most_ns, visit.most_ns - both.least_ns})) {
+    // What the late rank waited there for the waiter made both of them later.
+    const std::int64_t own_ns = waited_for(visit, waiter);
+    if (!take(visit, Delay{std::max<std::int64_t>(visit.waited_ns - both.most_ns - own_ns, 0),
+                           std::max<std::int64_t>(visit.most_ns - both.least_ns - own_ns, 0)})) {
       return;
     }
   }
@@ -112,11 +122,15 @@ Division Cascade::divide(std::size_t operation, const std::vector<RankTimes>& ro
   const RankTimes& late = rows[charge.charged];
   std::int64_t left_ns = charge.waited_ns;
   Division division{charge.waited_ns, 0};
+  const std::uint32_t waiter = rank_of(operation, rows[charge.waiter]);
   const auto take = [&](const Visit& visit, const Delay& delay) {
     const std::int64_t passed_ns = std::min(left_ns, delay.least_ns);
+    const auto of_others = static_cast<double>(visit.waited_ns - waited_for(visit, waiter));
     for (const Origin& origin : visit.waited) {
-      const double part =
-          static_cast<double>(origin.waited_ns) / static_cast<double>(visit.waited_ns);
+      if (passed_ns == 0 || origin.rank == waiter) {
+        continue;
+      }
+      const double part = static_cast<double>(origin.waited_ns) / of_others;
       origins.push_back(
           {origin.rank, static_cast<std::int64_t>(static_cast<double>(passed_ns) * part)});
     }
@@ -125,7 +139,7 @@ Division Cascade::divide(std::size_t operation, const std::vector<RankTimes>& ro
     division.kept_ns -= std::min(division.kept_ns, delay.most_ns);
     return left_ns > 0;
   };
-  for_each_cause(operation, late, rank_of(operation, rows[charge.waiter]), take);
+  for_each_cause(operation, late, waiter, take);
   origins.push_back({rank_of(operation, late), division.kept_ns});
   join_origins(origins);
   return division;

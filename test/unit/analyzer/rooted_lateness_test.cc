@@ -100,25 +100,47 @@ TEST_CASE("what a waiting rank has waited alike is not passed on again") {
   CHECK(lateness_of(found, "rank 3").cost_ns == Approx((1500 + 2 * 1490) * kMs).epsilon(0.02));
 }
 
-TEST_CASE("a rank that is always late for the root of a Reduce is a straggler") {
-  for (const bool goes_round : {false, true}) {
-    INFO("the root goes round: " << goes_round);
-    const Stragglers found = find(4, 100, 17 * kMs, [&](int i) {
-      Step step = reduce_with_late_rank();
-      step.root = goes_round ? static_cast<std::uint32_t>(i) % 4 : 0;
-      step.ends_ns = {100'000, 100'000, 100'000, 15 * kMs + 100'000};
-      step.ends_ns[step.root] = 15 * kMs + 100'000;
-      return std::vector<Step>{step};
-    });
-    // Where the root goes round, every fourth one is rank 3 itself, and nobody waits.
-    const std::int64_t truth_ns = (goes_round ? 75 : 100) * 15 * kMs;
-    const Lateness& late = lateness_of(found, "rank 3");
-    CHECK(late.cost_ns == Approx(truth_ns).epsilon(0.01));
-    CHECK(late.is_straggler);
-    for (const char* const other : {"rank 0", "rank 1", "rank 2"}) {
-      CHECK_FALSE(lateness_of(found, other).is_straggler);
-    }
+// Rank 3 comes to the i-th Reduce late_ns(i) later than the others, and only the root waits for it.
+template <typename LateNs, typename RootOf>
+Stragglers find_late_for_root(std::int64_t period_ns, LateNs late_ns, RootOf root_of) {
+  return find(4, 100, period_ns, [&](int i) {
+    Step step{"Reduce", root_of(i), {0, 0, 0, late_ns(i)}, {}};
+    step.ends_ns = {100'000, 100'000, 100'000, late_ns(i) + 100'000};
+    step.ends_ns[step.root] = late_ns(i) + 100'000;
+    return std::vector<Step>{step};
+  });
+}
+
+TEST_CASE("a rank that is always late for roots that go round is a straggler") {
+  const Stragglers found = find_late_for_root(
+      17 * kMs, [](int) { return 15 * kMs; },
+      [](int i) { return static_cast<std::uint32_t>(i) % 4; });
+  // Every fourth root is rank 3 itself, and nobody waits.
+  const Lateness& late = lateness_of(found, "rank 3");
+  CHECK(late.cost_ns == Approx(75 * 15 * kMs).epsilon(0.01));
+  CHECK(late.is_straggler);
+  for (const char* const other : {"rank 0", "rank 1", "rank 2"}) {
+    CHECK_FALSE(lateness_of(found, other).is_straggler);
   }
+}
+
+TEST_CASE("a rank that needs longer for each Reduce to one root is a straggler") {
+  // It falls behind by a millisecond more each time.
+  const Stragglers found = find_late_for_root(
+      200 * kMs, [](int i) { return (15 + i) * kMs; }, [](int) { return 0U; });
+  const Lateness& late = lateness_of(found, "rank 3");
+  CHECK(late.cost_ns == Approx((100 * 15 + 99 * 100 / 2) * kMs).epsilon(0.01));
+  CHECK(late.is_straggler);
+  CHECK_FALSE(lateness_of(found, "rank 1").is_straggler);
+}
+
+TEST_CASE("a rank that stays behind the root of Reduces is not late again and again") {
+  // It was late once. Since nobody makes it wait, it stays behind, and takes no longer than others.
+  const Stragglers found = find_late_for_root(
+      17 * kMs, [](int) { return 15 * kMs; }, [](int) { return 0U; });
+  const Lateness& late = lateness_of(found, "rank 3");
+  CHECK(late.cost_ns == Approx(100 * 15 * kMs).epsilon(0.01));
+  CHECK_FALSE(late.is_straggler);
 }
 
 TEST_CASE("ranks that are late for the root of a Reduce in turn are no stragglers") {
