@@ -95,11 +95,11 @@ class Finder {
     if (!times.has_execution) {
       return;
     }
-    const std::int64_t wall_ns = times.wall_ns();
+    const std::int64_t wall_ns = times.most_wall_ns();
     const Latest::Moment& needed = seen.needed;
     if (needed.row != RankTimes::kNobody && needed.time_ns != Latest::kNever) {
       const std::int64_t surely_ns = subtract_saturating(needed.time_ns, times.latest_ns());
-      times.wait.least_ns = std::clamp<std::int64_t>(surely_ns, 0, wall_ns);
+      times.wait.least_ns = std::clamp<std::int64_t>(surely_ns, 0, times.wall_ns());
       times.waits_for = times.wait.least_ns > 0 ? needed.row : RankTimes::kNobody;
     }
     const Latest::Moment& possible = seen.possible;
@@ -110,8 +110,9 @@ class Finder {
       times.wait.most_ns = std::clamp<std::int64_t>(longest_ns, times.wait.least_ns, wall_ns);
     }
     times.wait.most_ns = std::max(times.wait.most_ns, times.wait.least_ns);
-    times.best_wait_ns = std::clamp(subtract_saturating(arrivals.shown_ns, times.arrival_ns),
-                                    times.wait.least_ns, times.wait.most_ns);
+    times.best_wait_ns = std::clamp(
+        std::min(subtract_saturating(arrivals.shown_ns, times.arrival_ns), times.wall_ns()),
+        times.wait.least_ns, times.wait.most_ns);
   }
 
   // The time of the data is from the arrival of all needed ranks to this rank's end. The least

@@ -41,7 +41,7 @@ void add_pairs(const std::vector<RankTimes>& rows, const std::vector<PossibleCha
                std::vector<Charge>& pairs) {
   for (std::uint32_t i = 0; i < rows.size(); ++i) {
     for (const PossibleCharge& possible : possibly) {
-      add_pair(rows, i, possible.charged, rows[i].wall_ns(), pairs);
+      add_pair(rows, i, possible.charged, rows[i].most_wall_ns(), pairs);
     }
   }
 }
@@ -123,7 +123,7 @@ void ChargeFinder::leave_open(const std::vector<RankTimes>& rows) {
   std::int64_t all_ns = 0;
   for (std::size_t i = 0; i < rows.size(); ++i) {
     const RankTimes& row = rows[i];
-    std::int64_t most_ns = row.wall_ns();
+    std::int64_t most_ns = row.most_wall_ns();
     if (!row.has_execution) {
       const std::int64_t late_ns = add_saturating(first->error.early_ns, row.error.late_ns);
       most_ns =
@@ -231,14 +231,13 @@ void ChargeFinder::find_from_root(const std::vector<RankTimes>& rows, std::uint3
       continue;
     }
     const auto behind = facts::arrival_difference(rows[i], rows[root]);
-    const std::int64_t wall_ns = rows[i].wall_ns();
     if (behind && rows[i].has_execution) {
-      const std::int64_t waited_ns = std::min(behind->least_ns, wall_ns);
+      const std::int64_t waited_ns = std::min(behind->least_ns, rows[i].wall_ns());
       if (waited_ns > 0) {
         found_.surely.push_back({i, root, waited_ns});
       }
     }
-    const std::int64_t most_ns = most_wait_ns(rows, i, root, wall_ns);
+    const std::int64_t most_ns = most_wait_ns(rows, i, root, rows[i].most_wall_ns());
     possible.most_ns = add_saturating(possible.most_ns, most_ns);
     if (rows[i].host == rows[root].host) {
       possible.most_in_host_ns = add_saturating(possible.most_in_host_ns, most_ns);

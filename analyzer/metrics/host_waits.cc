@@ -36,7 +36,7 @@ void HostWaits::set(std::span<const RankTimes> rows, std::size_t hosts) {
     Host& host = hosts_[row.host];
     ++host.ranks;
     host.clock_ns = row.clock_ns;
-    host.wall_ns = add_saturating(host.wall_ns, row.wall_ns());
+    host.wall_ns = add_saturating(host.wall_ns, row.most_wall_ns());
     host.sum_ns += subtract_saturating(row.earliest_ns(), base_ns_);
   }
   for (const Host& host : hosts_) {
@@ -73,7 +73,7 @@ HostWaits::Most HostWaits::until(const RankTimes& row) const {
   const std::int64_t late_ns = subtract_saturating(row.latest_ns(), base_ns_);
   Host others = own;
   --others.ranks;
-  others.wall_ns = subtract_saturating(own.wall_ns, row.wall_ns());
+  others.wall_ns = subtract_saturating(own.wall_ns, row.most_wall_ns());
   others.sum_ns -= subtract_saturating(row.earliest_ns(), base_ns_);
   Most most;
   most.in_host_ns = narrowed(of_host(others, late_ns));

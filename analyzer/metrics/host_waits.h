@@ -36,7 +36,7 @@ class HostWaits {
   struct Host {
     std::int64_t ranks = 0;
     std::int64_t clock_ns = 0;
-    std::int64_t wall_ns = 0;  // of all its ranks
+    std::int64_t wall_ns = 0;  // of all its ranks, at most
     Wide sum_ns = 0;           // of the arrivals, as early as they may have been
   };
   // From `from_ns` on, the hosts whose clocks are known wait for ranks * t + constant_ns.

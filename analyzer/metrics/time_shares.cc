@@ -57,7 +57,8 @@ void TimeShares::add(std::size_t thread, const facts::SeenOperation& seen) {
     OfRank& rank = ranks[who_.of(operation.communicator, row.member)];
     --rank.without_times;
     // If more than half of its time in the operation is open, its waiting is not known.
-    const std::int64_t open_ns = subtract_saturating(row.wait.most_ns, row.wait.least_ns);
+    const std::int64_t open_ns =
+        subtract_saturating(std::min(row.wait.most_ns, row.wall_ns()), row.wait.least_ns);
     rank.undivided += open_ns > row.wall_ns() / 2 ? 1 : 0;
     rank.open_ns = add_saturating(rank.open_ns, open_ns);
     const model::Execution& one = seen.executions[row.part - operation.first_part];
