@@ -59,7 +59,14 @@ bool Cascade::takes_part(const Visit& visit, std::uint32_t rank) const {
   return std::find(visit.pair.begin(), visit.pair.end(), rank) != visit.pair.end();
 }
 
-// Of what the rank surely waited in the visit: that for one rank.
+// By how much the rank left one later than another, by its own clock if that is known.
+std::int64_t Cascade::longer_ns(const Visit& visit, const Visit& other) {
+  return visit.own_end_ns && other.own_end_ns
+             ? subtract_saturating(*visit.own_end_ns, *other.own_end_ns)
+             : subtract_saturating(visit.end_ns, other.end_ns);
+}
+
+// What the rank surely waited in the visit for one rank.
 std::int64_t Cascade::waited_for(const Visit& visit, std::uint32_t rank) {
   const auto found = std::find_if(visit.waited.begin(), visit.waited.end(),
                                   [&](const Origin& origin) { return origin.rank == rank; });
@@ -78,6 +85,8 @@ void Cascade::for_each_cause(std::size_t operation, const RankTimes& late, std::
   const model::Operation own =
       match::operation_of(facts_.traces(), facts_.matches().parts[late.part]);
   Delay alike;  // what the waiter waited, less what the late rank did in the same time
+  // The last that both left together. Only what held the late rank for longer delayed it alone.
+  const Visit* together = nullptr;
   for (const Visit& visit : visits) {
     const bool has_to_wait =
         visit.thread == own.tid || (visit.stream != model::kNoName && visit.stream == own.stream);
@@ -90,7 +99,8 @@ void Cascade::for_each_cause(std::size_t operation, const RankTimes& late, std::
     }
     if (takes_part(visit, waiter)) {
       if (visit.holds_up_all) {
-        return;  // they left it together
+        together = together == nullptr || longer_ns(visit, *together) > 0 ? &visit : together;
+        continue;
       }
       const auto& others = visits_[waiter];
       const auto other = std::find_if(others.begin(), others.end(), [&](const Visit& one) {
@@ -101,7 +111,9 @@ void Cascade::for_each_cause(std::size_t operation, const RankTimes& late, std::
       alike.most_ns = add_saturating(
           alike.most_ns, is_known ? other->most_ns : std::numeric_limits<std::int64_t>::max());
     }
-    if (!has_to_wait) {
+    const std::int64_t limit_ns = together == nullptr ? std::numeric_limits<std::int64_t>::max()
+                                                      : longer_ns(visit, *together);
+    if (!has_to_wait || limit_ns <= 0) {
       continue;
     }
     const Delay both{std::min(alike.least_ns, visit.most_ns),
@@ -110,8 +122,11 @@ void Cascade::for_each_cause(std::size_t operation, const RankTimes& late, std::
     alike.most_ns -= both.most_ns;
     // What the late rank waited there for the waiter made both of them later.
     const std::int64_t own_ns = waited_for(visit, waiter);
-    if (!take(visit, Delay{std::max<std::int64_t>(visit.waited_ns - both.most_ns - own_ns, 0),
-                           std::max<std::int64_t>(visit.most_ns - both.least_ns - own_ns, 0)})) {
+    const auto limited = [&](std::int64_t delay_ns) {
+      return std::clamp<std::int64_t>(delay_ns - own_ns, 0, limit_ns);
+    };
+    if (!take(visit, Delay{limited(visit.waited_ns - both.most_ns),
+                           limited(visit.most_ns - both.least_ns)})) {
       return;
     }
   }

@@ -121,6 +121,7 @@ class Cascade {
   static constexpr std::size_t kVisits = 8;
 
   bool takes_part(const Visit& visit, std::uint32_t rank) const;
+  static std::int64_t longer_ns(const Visit& visit, const Visit& other);
   static std::int64_t waited_for(const Visit& visit, std::uint32_t rank);
   std::uint32_t rank_of(std::size_t operation, const facts::RankTimes& row) const;
   template <typename Take>

@@ -290,5 +290,58 @@ TEST_CASE("the origins of waits are as many as ranks, by however many ways they 
   CHECK(cost_ns <= found.late.waited_ns);
 }
 
+TEST_CASE("a rank that another stream held for longer passes that on") {
+  // Pairs of two kinds: ranks 0, 1 and 2, 3 for tensors, 0, 2 and 1, 3 for data. One operation of
+  // each runs at the same time, then another one of tensors. Rank 1 comes 5 ms late: ranks 0 and 3
+  // wait for it, and rank 2 then for rank 3, which left the first one of tensors together with it.
+  constexpr std::int64_t kMillisecond_ns = 1'000'000;
+  constexpr std::int64_t kBehind_ns = 5 * kMillisecond_ns;
+  constexpr int kIterations = 100;
+  TraceBuilder builder;
+  const model::NameId streams[] = {builder.traces().names.id("0x1"),
+                                   builder.traces().names.id("0x2")};
+  for (std::uint32_t rank = 0; rank < 4; ++rank) {
+    model::TraceFile& file = builder.add_file(rank, "0xa" + std::to_string(rank / 2), 2);
+    file.contexts[1].rank = rank % 2;
+    file.contexts[2] = file.contexts[1];
+    file.contexts[2].comm = "0xb" + std::to_string(rank % 2);
+    file.contexts[2].rank = rank / 2;
+    const auto add = [&](std::uint32_t context, std::uint64_t seq, std::int64_t start_ns,
+                         std::int64_t end_ns) {
+      model::Operation& one = builder.add("AllReduce", seq);
+      if (context == 2) {
+        one.context = 2;
+        --builder.traces().files.back().contexts[1].operations;
+        ++builder.traces().files.back().contexts[2].operations;
+      }
+      one.stream = streams[context - 1];
+      one.enqueue_start_ns = one.start_ns = start_ns;
+      one.end_ns = end_ns;
+    };
+    for (int i = 0; i < kIterations; ++i) {
+      const std::int64_t at_ns = kMillisecond_ns + 20 * kMillisecond_ns * i;
+      const std::int64_t start_ns = at_ns + (rank == 1 ? kBehind_ns : 0);
+      const std::int64_t data_end_ns =
+          at_ns + kMillisecond_ns / 10 + (rank % 2 == 1 ? kBehind_ns : 0);
+      const std::int64_t tensor_end_ns = at_ns + kMillisecond_ns / 10 + (rank < 2 ? kBehind_ns : 0);
+      const auto number = static_cast<std::uint64_t>(i);
+      add(2, number, start_ns, data_end_ns);
+      add(1, 2 * number, start_ns, tensor_end_ns);
+      add(1, 2 * number + 1, std::max(data_end_ns, tensor_end_ns) + kMillisecond_ns / 5,
+          at_ns + kBehind_ns + kMillisecond_ns / 2);
+    }
+  }
+  const Stragglers found = find_late_ranks(builder.traces());
+  const auto of_pid = [&](std::int32_t pid) {
+    return *std::find_if(found.ranks.begin(), found.ranks.end(),
+                         [&](const Lateness& one) { return one.pid == pid; });
+  };
+  const Lateness late = of_pid(101);
+  CHECK(late.cost_ns == Approx(3 * kIterations * kBehind_ns).epsilon(0.01));
+  CHECK(late.cost_most_ns >= 3 * kIterations * kBehind_ns);
+  CHECK(of_pid(103).cost_ns <= kMillisecond_ns);
+  CHECK_FALSE(of_pid(103).is_straggler);
+}
+
 }  // namespace
 }  // namespace ringside::metrics
