@@ -66,7 +66,7 @@ std::int64_t Cascade::longer_ns(const Visit& visit, const Visit& other) {
              : subtract_saturating(visit.end_ns, other.end_ns);
 }
 
-// What the rank surely waited in the visit for one rank.
+// Returns how long the rank surely waited for `rank` in the visit.
 std::int64_t Cascade::waited_for(const Visit& visit, std::uint32_t rank) {
   const auto found = std::find_if(visit.waited.begin(), visit.waited.end(),
                                   [&](const Origin& origin) { return origin.rank == rank; });
@@ -120,7 +120,7 @@ void Cascade::for_each_cause(std::size_t operation, const RankTimes& late, std::
                      std::min(alike.most_ns, visit.waited_ns)};
     alike.least_ns -= both.least_ns;
     alike.most_ns -= both.most_ns;
-    // What the late rank waited there for the waiter made both of them later.
+    // The late rank may have waited there for the waiter itself: then both were late.
     const std::int64_t own_ns = waited_for(visit, waiter);
     const auto limited = [&](std::int64_t delay_ns) {
       return std::clamp<std::int64_t>(delay_ns - own_ns, 0, limit_ns);

@@ -141,7 +141,7 @@ class PathFinder {
   // The same in steps, where each process has some of the operations. First all are put together.
   void put_together();
   const Launches& launches() const { return launches_; }
-  /// Those of all processes.
+  /// The launches of all processes.
   void set_launches(Launches launches) { launches_ = std::move(launches); }
   /// The first and the last end on each rank; nothing: it has none here.
   std::vector<std::optional<std::pair<std::int64_t, std::int64_t>>> ends() const;

@@ -32,7 +32,7 @@ struct OperationOf {
   auto operator<=>(const OperationOf&) const = default;
 };
 
-/// What was found of one iteration, by some of its ranks or operations.
+/// Figures of one iteration, by some of its ranks or operations.
 struct IterationParts {
   /// The others' waits for one rank.
   struct Charged {

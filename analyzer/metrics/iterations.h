@@ -60,7 +60,7 @@ struct PeriodCall {
   std::optional<std::uint32_t> root;
 };
 
-/// What repeats in the calls of one rank.
+/// The sequence that repeats in the calls of one rank.
 struct RunPeriod {
   std::uint64_t operations = 0;  // of that rank, in the scope
   IterationScope scope;

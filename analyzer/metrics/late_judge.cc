@@ -98,7 +98,7 @@ bool LateJudge::test_ranks(std::uint32_t family, Among among) {
   const double level = level_of(among, Manner::kPlain, has_together);
   const ExchangeResult alone = test(family, among, Manner::kPlain, level, is_eligible);
   if (note(alone, level, among, Manner::kPlain)) {
-    // What is found by few great delays may be so without them.
+    // A rank that is found by few great delays may be late without them, too.
     const bool is_few =
         std::any_of(alone.subjects.begin(), alone.subjects.end(), [&](std::uint32_t rank) {
           return !are_no_chance(describe_events(ranks_[rank].events, ranks_[rank].facts.took_part),

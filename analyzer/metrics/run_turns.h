@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// How the ranks of a run went through its iterations. What repeats is found in the calls of one
+// How the ranks of a run went through its iterations. The period is found in the calls of one
 // rank, the reference; the others are followed by the operations that they share with it. All rows
 // of a rank must be here, but not all ranks.
 #ifndef RINGSIDE_ANALYZER_METRICS_RUN_TURNS_H
