@@ -115,40 +115,35 @@ bool read_trace(ByteReader& bytes, Section& section) {
 }
 
 bool read_operations(ByteReader& bytes, Section& section) {
-  struct Shape {
-    model::Operation operation;
-    std::uint64_t* last_seq = nullptr;
-    std::uint64_t* operations = nullptr;
-    std::optional<std::uint32_t> like = std::nullopt;  // once there is one
-  };
-  std::vector<Shape> shapes;
-  std::map<std::pair<std::uint32_t, model::NameId>, std::uint64_t> last_seqs;
+  const std::uint64_t rows = bytes.number();
+  std::vector<model::Operation> shapes;
   const bool is_dictionary_whole = read_table(bytes, [&](ColumnReader& reader) {
-    model::Operation operation;
-    visit_shape(reader, operation);
-    reader.check(operation.func != model::kNoName);
+    model::Operation& shape = shapes.emplace_back();
+    visit_shape(reader, shape);
+    reader.check(shape.func != model::kNoName);
     section.greatest_name = reader.greatest_name();
-    shapes.push_back({operation, &last_seqs[{operation.context, operation.func}],
-                      &section.operations_of_context[operation.context]});
   });
-  Neighbours last;
-  return is_dictionary_whole && read_table(bytes, [&](ColumnReader& reader) {
-           model::NameId number = 0;
-           reader.name(number);
-           if (number >= shapes.size()) {
-             reader.check(false);
-             return;
-           }
-           Shape& shape = shapes[number];
-           visit_rest(reader, shape.operation, *shape.last_seq, last);
-           reader.check(!impossible_times(shape.operation));
-           ++*shape.operations;
-           if (shape.like) {
-             section.operations.push_back_like(*shape.like, shape.operation);
-           } else {
-             shape.like = section.operations.push_back(shape.operation);
-           }
-         });
+  model::Operations& operations = section.operations;
+  std::vector<std::size_t> doubtful;
+  if (!is_dictionary_whole || rows > kBlockRows ||
+      !operations.take_packed(shapes, rows, bytes.text(bytes.rest()), doubtful)) {
+    return false;
+  }
+  for (const std::size_t i : doubtful) {
+    if (impossible_times(operations[i])) {
+      return false;
+    }
+  }
+  const bool has_one_context = std::all_of(
+      shapes.begin(), shapes.end(),
+      [&](const model::Operation& shape) { return shape.context == shapes.front().context; });
+  for (const model::Operation& shape : shapes) {
+    section.operations_of_context[shape.context] = has_one_context ? rows : 0;
+  }
+  for (std::size_t i = 0; i < rows && !has_one_context; ++i) {
+    ++section.operations_of_context[operations.context(i)];
+  }
+  return true;
 }
 
 template <typename Row>

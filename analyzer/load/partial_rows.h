@@ -84,8 +84,8 @@ void visit(Archive& archive, Of<Archive, model::Mark> mark) {
   archive(tid, is_range, start_ns, end_ns, torch_seq);
 }
 
-/// The members that many operations have in common: a row of a dictionary. For members that differ
-/// from one operation to the next, the row says whether they are known.
+/// The members that many operations have in common: a row of a dictionary. The others are packed
+/// (model::Operations).
 template <typename Archive>
 void visit_shape(Archive& archive, Of<Archive, model::Operation> operation) {
   auto& [id, context, kind, times_from, state, in_flight, func, datatype, algo, proto, seq, count,
@@ -102,39 +102,6 @@ void visit_shape(Archive& archive, Of<Archive, model::Operation> operation) {
   archive.name(user_tag);
   archive(count, bytes, root, peer, window, channels, graph, gpu_polled, start_is_latest,
           gpu_rejected, sample_of, sampled_out, tid);
-  archive.presence(seq);
-  archive.presence(group);
-  archive.presence(enqueue_start_ns);
-  archive.presence(enqueue_end_ns);
-  archive.presence(start_ns);
-  archive.presence(end_ns);
-}
-
-/// Earlier times and numbers, to which those of the next operation are near.
-struct Neighbours {
-  std::uint64_t group = 0;
-  std::int64_t enqueue_start_ns = 0;
-  std::int64_t start_ns = 0;
-};
-
-/// The rest, behind the number of its shape. `last_seq` is the last one of this communicator and
-/// function.
-template <typename Archive>
-void visit_rest(Archive& archive, Of<Archive, model::Operation> operation, std::uint64_t& last_seq,
-                Neighbours& last) {
-  archive(operation.id);
-  archive.since(operation.seq, last_seq);
-  last_seq = operation.seq.value_or(last_seq);
-  archive.since(operation.group, last.group);
-  last.group = operation.group.value_or(last.group);
-  const auto time = [&](auto& time_ns, std::int64_t near_ns) {
-    archive.since(time_ns, bits_of(near_ns));
-    return time_ns.value_or(near_ns);
-  };
-  last.enqueue_start_ns = time(operation.enqueue_start_ns, last.enqueue_start_ns);
-  const std::int64_t called_ns = time(operation.enqueue_end_ns, last.enqueue_start_ns);
-  last.start_ns = time(operation.start_ns, operation.enqueue_end_ns ? called_ns : last.start_ns);
-  time(operation.end_ns, last.start_ns);
 }
 
 template <typename Archive>

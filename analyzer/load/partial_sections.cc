@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "analyzer/load/partial_sections.h"
 
+#include <utility>
 #include <zlib.h>
 
 namespace ringside::load {
@@ -22,6 +23,12 @@ Integer take_fixed(std::string_view& bytes) {
   }
   bytes.remove_prefix(sizeof(Integer));
   return static_cast<Integer>(number);
+}
+
+// Packed operations become little smaller, and most of the time to read them would be that of
+// unpacking.
+bool is_compressed(SectionKind kind) {
+  return kind != SectionKind::kOperations;
 }
 
 std::uint32_t checksum_of(std::string_view bytes) {
@@ -57,11 +64,15 @@ std::optional<std::string> check_partial_start(std::string_view start) {
 }
 
 std::string make_section(SectionKind kind, const std::string& bytes) {
-  uLongf size = compressBound(bytes.size());
-  std::string stored(size, '\0');
-  compress2(reinterpret_cast<Bytef*>(stored.data()), &size,
-            reinterpret_cast<const Bytef*>(bytes.data()), bytes.size(), Z_DEFAULT_COMPRESSION);
-  stored.resize(size);
+  std::string compressed;
+  if (is_compressed(kind)) {
+    uLongf size = compressBound(bytes.size());
+    compressed.resize(size);
+    compress2(reinterpret_cast<Bytef*>(compressed.data()), &size,
+              reinterpret_cast<const Bytef*>(bytes.data()), bytes.size(), Z_DEFAULT_COMPRESSION);
+    compressed.resize(size);
+  }
+  const std::string& stored = is_compressed(kind) ? compressed : bytes;
   std::string section;
   append_fixed(static_cast<std::uint32_t>(kind), section);
   append_fixed(checksum_of(stored), section);
@@ -85,16 +96,21 @@ std::optional<SectionStart> read_section_start(std::string_view start) {
   const auto zero = take_fixed<std::uint32_t>(rest);
   const bool is_known = section.kind >= SectionKind::kTrace && section.kind <= SectionKind::kEnd;
   // Deflate makes no text smaller than about a thousandth.
+  const std::uint64_t most = is_compressed(section.kind) ? 1032 : 1;
   const bool is_possible =
-      section.bytes <= kMostSection_bytes && section.bytes / 1032 <= section.stored_bytes;
+      section.bytes <= kMostSection_bytes && section.bytes / most <= section.stored_bytes;
   const bool is_whole = take_fixed<std::uint32_t>(rest) ==
                         checksum_of(start.substr(0, kSectionStart_bytes - sizeof(std::uint32_t)));
   return is_whole && is_known && is_possible && zero == 0 ? std::optional(section) : std::nullopt;
 }
 
-bool unpack_section(const SectionStart& start, std::string_view stored, std::string& bytes) {
+bool unpack_section(const SectionStart& start, std::string& stored, std::string& bytes) {
   if (checksum_of(stored) != start.checksum) {
     return false;
+  }
+  if (!is_compressed(start.kind)) {
+    bytes = std::move(stored);
+    return bytes.size() == start.bytes;
   }
   bytes.resize(static_cast<std::size_t>(start.bytes));
   uLongf size = bytes.size();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The outside of a partial (docs/partial-format.md): a start that says what it is, and sections of
-// compressed bytes, each with its lengths and checksums.
+// bytes, most of them compressed, each with its lengths and checksums.
 #ifndef RINGSIDE_ANALYZER_LOAD_PARTIAL_SECTIONS_H
 #define RINGSIDE_ANALYZER_LOAD_PARTIAL_SECTIONS_H
 
@@ -15,7 +15,7 @@ namespace ringside::load {
 
 /// Not text, as its first byte says; the line ends show where a transfer has changed them.
 inline constexpr std::string_view kPartialMagic = "\x89RSP\r\n\x1a\n";
-inline constexpr std::uint32_t kPartialVersion = 4;
+inline constexpr std::uint32_t kPartialVersion = 5;
 inline constexpr std::size_t kPartialStart_bytes = 16;
 inline constexpr std::size_t kSectionStart_bytes = 32;
 /// Rows of a block at most.
@@ -33,7 +33,7 @@ enum class SectionKind : std::uint32_t {
 
 struct SectionStart {
   SectionKind kind = SectionKind::kEnd;
-  std::uint32_t checksum = 0;  // of the compressed bytes
+  std::uint32_t checksum = 0;  // of the stored bytes
   std::uint64_t stored_bytes = 0;
   std::uint64_t bytes = 0;
 };
@@ -42,12 +42,12 @@ std::string partial_start();
 /// Why it is none that can be read.
 std::optional<std::string> check_partial_start(std::string_view start);
 
-/// Start and compressed bytes.
+/// Start and stored bytes.
 std::string make_section(SectionKind kind, const std::string& bytes);
 /// Nothing if it is damaged.
 std::optional<SectionStart> read_section_start(std::string_view start);
-/// False if the checksum or the length is another.
-bool unpack_section(const SectionStart& start, std::string_view stored, std::string& bytes);
+/// False if the checksum or the length is another. Leaves nothing of use in `stored`.
+bool unpack_section(const SectionStart& start, std::string& stored, std::string& bytes);
 
 }  // namespace ringside::load
 

@@ -18,68 +18,18 @@
 namespace ringside::load {
 namespace {
 
-// The members of a shape as bytes that differ where one of them does.
-struct ShapeKey {
-  static constexpr bool kReads = false;
-  template <typename T>
-  using Of = const T&;
-
-  template <typename... T>
-  void operator()(const T&... values) {
-    (add(values), ...);
-  }
-  void name(model::NameId id) { add(id); }
-  template <typename T>
-  void presence(const std::optional<T>& value) {
-    add(value.has_value());
-  }
-
-  std::string bytes;
-
- private:
-  template <typename T>
-  void add(const T& value) {
-    bytes.append(reinterpret_cast<const char*>(&value), sizeof(value));
-  }
-  template <typename T>
-  void add(const std::optional<T>& value) {
-    add(value.has_value());
-    add(value.value_or(T()));
-  }
-};
-
 std::size_t blocks_of(std::size_t rows) {
   return (rows + kBlockRows - 1) / kBlockRows;
 }
 
 void write_operations(const model::Operations& operations, std::size_t begin, std::size_t end,
                       std::string& bytes) {
-  struct Shape {
-    std::size_t number = 0;
-    std::uint64_t* last_seq = nullptr;
-  };
-  std::unordered_map<std::string, Shape> known;
-  std::map<std::pair<std::uint32_t, model::NameId>, std::uint64_t> last_seqs;
-  std::vector<model::Operation> shapes;
-  ColumnWriter rows;
-  Neighbours last;
-  ShapeKey key;
-  for (std::size_t i = begin; i < end; ++i) {
-    const model::Operation operation = operations[i];
-    key.bytes.clear();
-    visit_shape(key, operation);
-    Shape& shape = known[key.bytes];
-    if (shape.last_seq == nullptr) {
-      shape = {shapes.size(), &last_seqs[{operation.context, operation.func}]};
-      shapes.push_back(operation);
-    }
-    rows.begin_row();
-    rows.name(static_cast<model::NameId>(shape.number));
-    visit_rest(rows, operation, *shape.last_seq, last);
-  }
-  write_table(shapes, bytes,
-              [](ColumnWriter& writer, const model::Operation& row) { visit_shape(writer, row); });
-  rows.append_to(bytes);
+  const model::Operations part = operations.slice(begin, end);
+  append_number(part.size(), bytes);
+  write_table(part.shapes(), bytes, [](ColumnWriter& writer, const model::Operation& shape) {
+    visit_shape(writer, shape);
+  });
+  part.append_packed(bytes);
 }
 
 template <typename Row>

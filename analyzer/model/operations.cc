@@ -2,6 +2,7 @@
 #include "analyzer/model/operations.h"
 
 #include <algorithm>
+#include <bit>
 #include <cstring>
 #include <type_traits>
 #include <utility>
@@ -142,13 +143,15 @@ void Operations::extend(std::int64_t from_ns, std::int64_t to_ns) {
                           : std::pair(from_ns, to_ns);
 }
 
-Operations::Row Operations::row_of(const Operation& operation, std::uint32_t shape) {
-  for (const auto& time_ns : {operation.enqueue_start_ns, operation.start_ns, operation.end_ns,
-                              operation.enqueue_end_ns}) {
-    if (time_ns) {
-      extend(*time_ns, *time_ns);
+void Operations::extend(const Row& row) {
+  for (const Column column : {kEnqueueStart, kStart, kEnd, kEnqueueEnd}) {
+    if (row[column] != Rows::kAbsent) {
+      extend(row[column], row[column]);
     }
   }
+}
+
+Operations::Row Operations::row_of(const Operation& operation, std::uint32_t shape) {
   Row row;
   row[kEnqueueStart] = pack(operation.enqueue_start_ns);
   row[kStart] = pack(operation.start_ns);
@@ -159,6 +162,7 @@ Operations::Row Operations::row_of(const Operation& operation, std::uint32_t sha
   row[kSeq] = to_signed(pack(operation.seq));
   row[kGroup] = to_signed(pack(operation.group));
   row[kTorchSeq] = to_signed(pack(operation.torch_seq));
+  extend(row);
   return row;
 }
 
@@ -193,15 +197,19 @@ void Operations::append(Operations&& other) {
     rebuild_index(index_.size());
     return;
   }
-  std::vector<std::uint32_t> shapes;
-  shapes.reserve(other.shapes_.size());
-  for (const Shape& shape : other.shapes_) {
-    shapes.push_back(intern(shape));
-  }
-  for (std::size_t i = 0; i < other.size(); ++i) {
-    Row row = other.rows_.first(i);
-    row[kShape] = shapes[static_cast<std::size_t>(row[kShape])];
-    rows_.push_back(row);
+  if (shapes_ == other.shapes_ && size() % kBlockRows == 0) {
+    rows_.take(std::move(other.rows_));
+  } else {
+    std::vector<std::uint32_t> shapes;
+    shapes.reserve(other.shapes_.size());
+    for (const Shape& shape : other.shapes_) {
+      shapes.push_back(intern(shape));
+    }
+    for (std::size_t i = 0; i < other.size(); ++i) {
+      Row row = other.rows_.first(i);
+      row[kShape] = shapes[static_cast<std::size_t>(row[kShape])];
+      rows_.push_back(row);
+    }
   }
   if (other.extent_ns_) {
     extend(other.extent_ns_->first, other.extent_ns_->second);
@@ -284,44 +292,142 @@ bool Operations::may_have_in_flight() const {
                      [](const Shape& shape) { return shape.in_flight; });
 }
 
+Operation Operations::operation_of(const Shape& shape) {
+  Operation operation;
+  operation.context = shape.context;
+  operation.kind = shape.kind;
+  operation.times_from = shape.times_from;
+  operation.state = shape.state;
+  operation.in_flight = shape.in_flight;
+  operation.func = shape.func;
+  operation.datatype = shape.datatype;
+  operation.algo = shape.algo;
+  operation.proto = shape.proto;
+  operation.count = unpack(shape.count);
+  operation.bytes = unpack(shape.bytes);
+  operation.surplus = unpack(shape.surplus);
+  operation.root = unpack(shape.root);
+  operation.peer = unpack(shape.peer);
+  operation.window = shape.window;
+  operation.channels = shape.channels;
+  operation.graph = shape.graph;
+  operation.gpu_polled = shape.gpu_polled;
+  operation.start_is_latest = shape.start_is_latest;
+  operation.gpu_rejected = shape.gpu_rejected;
+  operation.stream = shape.stream;
+  operation.user_tag = shape.user_tag;
+  operation.called_by = shape.called_by;
+  operation.process_group = shape.process_group;
+  operation.sample_of = shape.sample_of;
+  operation.sampled_out = shape.sampled_out;
+  operation.tid = shape.tid;
+  return operation;
+}
+
 Operation Operations::operator[](std::size_t index) const {
   const Row row = rows_.first(index);
-  const Shape& shape = shapes_[static_cast<std::size_t>(row[kShape])];
-  return {.id = to_unsigned(row[kId]),
-          .context = shape.context,
-          .kind = shape.kind,
-          .times_from = shape.times_from,
-          .state = shape.state,
-          .in_flight = shape.in_flight,
-          .func = shape.func,
-          .datatype = shape.datatype,
-          .algo = shape.algo,
-          .proto = shape.proto,
-          .seq = unpack(to_unsigned(row[kSeq])),
-          .count = unpack(shape.count),
-          .bytes = unpack(shape.bytes),
-          .surplus = unpack(shape.surplus),
-          .root = unpack(shape.root),
-          .peer = unpack(shape.peer),
-          .group = unpack(to_unsigned(row[kGroup])),
-          .window = shape.window,
-          .channels = shape.channels,
-          .graph = shape.graph,
-          .gpu_polled = shape.gpu_polled,
-          .start_is_latest = shape.start_is_latest,
-          .gpu_rejected = shape.gpu_rejected,
-          .stream = shape.stream,
-          .user_tag = shape.user_tag,
-          .called_by = shape.called_by,
-          .process_group = shape.process_group,
-          .torch_seq = unpack(to_unsigned(row[kTorchSeq])),
-          .sample_of = shape.sample_of,
-          .sampled_out = shape.sampled_out,
-          .tid = shape.tid,
-          .enqueue_start_ns = unpack(row[kEnqueueStart]),
-          .enqueue_end_ns = unpack(row[kEnqueueEnd]),
-          .start_ns = unpack(row[kStart]),
-          .end_ns = unpack(row[kEnd])};
+  Operation operation = operation_of(shapes_[static_cast<std::size_t>(row[kShape])]);
+  operation.id = to_unsigned(row[kId]);
+  operation.seq = unpack(to_unsigned(row[kSeq]));
+  operation.group = unpack(to_unsigned(row[kGroup]));
+  operation.torch_seq = unpack(to_unsigned(row[kTorchSeq]));
+  operation.enqueue_start_ns = unpack(row[kEnqueueStart]);
+  operation.enqueue_end_ns = unpack(row[kEnqueueEnd]);
+  operation.start_ns = unpack(row[kStart]);
+  operation.end_ns = unpack(row[kEnd]);
+  return operation;
+}
+
+Operations Operations::slice(std::size_t begin, std::size_t end) const {
+  std::vector<bool> is_used(shapes_.size());
+  for (std::size_t i = begin; i < end; ++i) {
+    is_used[shape(i)] = true;
+  }
+  Operations part;
+  std::vector<std::uint32_t> numbers(shapes_.size());
+  for (std::uint32_t i = 0; i < shapes_.size(); ++i) {
+    if (is_used[i]) {
+      numbers[i] = static_cast<std::uint32_t>(part.shapes_.size());
+      part.shapes_.push_back(shapes_[i]);
+    }
+  }
+  if (part.shapes_.size() == shapes_.size()) {
+    part.rows_ = rows_.slice(begin, end);
+  } else {
+    for (std::size_t i = begin; i < end; ++i) {
+      Row row = rows_.first(i);
+      row[kShape] = numbers[static_cast<std::size_t>(row[kShape])];
+      part.rows_.push_back(row);
+    }
+  }
+  for (std::size_t i = begin; i < end; ++i) {
+    part.extend(rows_.first<kEnqueueEnd + 1>(i));
+  }
+  part.rebuild_index(std::bit_ceil(2 * (part.shapes_.size() + 1)));
+  return part;
+}
+
+std::vector<Operation> Operations::shapes() const {
+  std::vector<Operation> shapes;
+  shapes.reserve(shapes_.size());
+  for (const Shape& shape : shapes_) {
+    shapes.push_back(operation_of(shape));
+  }
+  return shapes;
+}
+
+bool Operations::take_packed(std::span<const Operation> shapes, std::size_t rows,
+                             std::string_view bytes, std::vector<std::size_t>& doubtful) {
+  *this = {};
+  for (const Operation& shape : shapes) {
+    shapes_.push_back(shape_of(shape));
+  }
+  rebuild_index(std::bit_ceil(2 * (shapes_.size() + 1)));
+  if (!rows_.take_packed(rows, bytes)) {
+    return false;
+  }
+  const auto count = static_cast<std::int64_t>(shapes_.size());
+  const auto look_at = [&](std::size_t begin, std::size_t end) {
+    for (std::size_t i = begin; i < end; ++i) {
+      extend(rows_.first<kEnqueueEnd + 1>(i));
+      doubtful.push_back(i);
+    }
+  };
+  // The first and the last ones tell between which times most of the others are.
+  const std::size_t whole = rows_.whole_blocks();
+  look_at(0, std::min(rows, kBlockRows));
+  look_at(std::max(rows - rows % kBlockRows, std::min(rows, kBlockRows)), rows);
+  for (std::size_t block = 1; block < whole; ++block) {
+    if (!tells_times(block)) {
+      look_at(block * kBlockRows, (block + 1) * kBlockRows);
+    }
+  }
+  for (std::size_t i = 0; i < rows; ++i) {
+    const auto shape = i / kBlockRows < whole ? rows_.bounds<kShape>(i / kBlockRows) : std::nullopt;
+    if (shape && shape->least >= 0 && shape->most < count) {
+      i += kBlockRows - 1;  // all of this block
+    } else if (rows_.at<kShape>(i) < 0 || rows_.at<kShape>(i) >= count) {
+      return false;
+    }
+  }
+  return true;
+}
+
+// Whether a block shows, without its rows, that their times are within those that are known, and
+// start_ns and end_ns as take_packed() says.
+bool Operations::tells_times(std::size_t block) const {
+  const auto called = rows_.bounds<kEnqueueStart>(block);
+  const auto returned = rows_.bounds<kEnqueueEnd>(block);
+  const auto start = rows_.bounds<kStart>(block);
+  const auto end = rows_.bounds<kEnd>(block);
+  if (!called || !returned || !start || !end || !extent_ns_) {
+    return false;
+  }
+  const auto [from_ns, to_ns] = *extent_ns_;
+  return !start->has_absent && !end->has_absent && start->least >= 0 &&
+         end->least_difference >= 0 &&
+         std::min({called->least, returned->least, start->least}) >= from_ns &&
+         std::max({called->most, returned->most, end->most}) <= to_ns;
 }
 
 }  // namespace ringside::model

@@ -12,6 +12,8 @@
 #include <iterator>
 #include <optional>
 #include <span>
+#include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -57,6 +59,21 @@ class Operations {
   void append(Operations&& other, std::span<const NameId> names);
   /// Likewise where both have the same names.
   void append(Operations&& other);
+
+  /// Returns a part of them, with what these have in common alone. `begin` is a multiple of
+  /// kBlockRows.
+  Operations slice(std::size_t begin, std::size_t end) const;
+  static constexpr std::size_t kBlockRows = 128;
+
+  /// What they have in common, by the numbers of shape(): all but their numbers and times.
+  std::vector<Operation> shapes() const;
+  /// Appends their numbers and times as they lie in memory (docs/partial-format.md).
+  void append_packed(std::string& bytes) const { rows_.append_packed(bytes); }
+  /// Becomes what append_packed() made of so many of these shapes, which is all of `bytes`. False
+  /// if it is not such; then nothing else may be done with them. Adds to `doubtful` those of whose
+  /// start_ns and end_ns it is not sure that both are known, none negative, and in their order.
+  bool take_packed(std::span<const Operation> shapes, std::size_t rows, std::string_view bytes,
+                   std::vector<std::size_t>& doubtful);
 
   Operation operator[](std::size_t index) const;
   Execution execution(std::size_t index) const;
@@ -113,6 +130,7 @@ class Operations {
   using Rows = PackedTable<std::array<std::size_t, 9>{
       kEnqueueStart, kEnqueueStart, kStart, kEnqueueStart, kShape, kId, kSeq, kGroup, kTorchSeq}>;
   using Row = Rows::Row;
+  static_assert(kBlockRows == Rows::kBlockRows);
 
   struct Shape {
     // The members of an execution come first, so that few lines of a cache have them.
@@ -148,6 +166,9 @@ class Operations {
   };
 
   void extend(std::int64_t from_ns, std::int64_t to_ns);
+  void extend(const Row& row);
+  bool tells_times(std::size_t block) const;
+  static Operation operation_of(const Shape& shape);
   static Shape shape_of(const Operation& operation);
   static std::uint64_t hash(const Shape& shape);
   Row row_of(const Operation& operation, std::uint32_t shape);

@@ -11,7 +11,10 @@
 #include <cstdint>
 #include <cstring>
 #include <limits>
+#include <optional>
 #include <span>
+#include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -24,6 +27,7 @@ template <auto kRelativeTo>
 class PackedTable {
  public:
   static constexpr std::size_t kColumns = kRelativeTo.size();
+  static constexpr std::size_t kBlockRows = 128;
   /// A number that stands for "absent": it may be anywhere and takes no more bits.
   static constexpr std::int64_t kAbsent = std::numeric_limits<std::int64_t>::min();
   using Row = std::array<std::int64_t, kColumns>;
@@ -119,11 +123,88 @@ class PackedTable {
     archive(blocks_, tail_);
   }
 
+  /// Returns a part of it. `begin` is a multiple of kBlockRows.
+  PackedTable slice(std::size_t begin, std::size_t end) const {
+    PackedTable part;
+    const std::size_t whole =
+        std::max(std::min(blocks_.size(), end / kBlockRows), begin / kBlockRows);
+    part.blocks_.assign(blocks_.begin() + begin / kBlockRows, blocks_.begin() + whole);
+    for (std::size_t i = whole * kBlockRows; i < end; ++i) {
+      part.push_back(first(i));
+    }
+    return part;
+  }
+
+  /// Appends all rows as they lie in memory: for each block, which but for the last one has
+  /// kBlockRows, its columns, and its bits.
+  void append_packed(std::string& bytes) const {
+    for (const Block& block : blocks_) {
+      append_block(block, bytes);
+    }
+    if (!tail_.empty()) {
+      append_block(pack(tail_), bytes);
+    }
+  }
+
+  /// Becomes what append_packed() made of so many rows, which is all of `bytes`. False if they are
+  /// not such; then nothing else may be done with it.
+  bool take_packed(std::size_t rows, std::string_view bytes) {
+    *this = {};
+    // A block has this many at least, so that rows that are not there take no memory.
+    if (rows / kBlockRows > bytes.size() / kColumns) {
+      return false;
+    }
+    blocks_.reserve(rows / kBlockRows);
+    for (std::size_t left = rows; left > 0; left -= std::min(left, kBlockRows)) {
+      Block block;
+      if (!take_block(std::min(left, kBlockRows), bytes, block)) {
+        return false;
+      }
+      if (left >= kBlockRows) {
+        blocks_.push_back(std::move(block));
+        continue;
+      }
+      tail_.reserve(kBlockRows);
+      for (std::size_t i = 0; i < left; ++i) {
+        tail_.push_back(read(block, i, std::make_index_sequence<kColumns>()));
+      }
+    }
+    return bytes.empty();
+  }
+
+  /// All numbers of a column in one block are within these, or absent.
+  struct Bounds {
+    std::int64_t least = 0;
+    std::int64_t most = 0;
+    bool has_absent = false;
+    std::int64_t least_difference = 0;  // to what the column rests on; to 0, if that is itself
+  };
+  std::size_t whole_blocks() const { return blocks_.size(); }
+  /// Nothing if the columns do not tell; the bounds may be wider than the numbers.
+  template <std::size_t kColumn>
+  std::optional<Bounds> bounds(std::size_t block) const {
+    const Column& column = blocks_[block].columns[kColumn];
+    Bounds bounds{column.least, column.least, column.has_absent, column.least};
+    const auto range = static_cast<std::int64_t>(all_ones(std::min(column.bits, kMostBits)));
+    if (blocks_[block].row_bits == 0 || __builtin_add_overflow(column.least, range, &bounds.most)) {
+      return std::nullopt;
+    }
+    if constexpr (kRelativeTo[kColumn] != kColumn) {
+      const auto base = this->bounds<kRelativeTo[kColumn]>(block);
+      if (!base || base->has_absent ||
+          __builtin_add_overflow(bounds.least, base->least, &bounds.least) ||
+          __builtin_add_overflow(bounds.most, base->most, &bounds.most)) {
+        return std::nullopt;
+      }
+    }
+    bounds.has_absent = bounds.has_absent || bounds.least == kAbsent;
+    return bounds;
+  }
+
  private:
-  static constexpr std::size_t kBlockRows = 128;
   static constexpr std::size_t kCacheLine = 64;
   // So many bits are within the eight bytes that hold the first of them.
-  static constexpr unsigned kMostBits = 57;
+  static constexpr std::uint8_t kMostBits = 57;
 
   /// `bits`: kMostBits at most.
   static std::uint64_t all_ones(unsigned bits) { return (std::uint64_t{1} << bits) - 1; }
@@ -187,8 +268,7 @@ class PackedTable {
     return row;
   }
 
-  // Nothing if it takes more bits than are read at once.
-  static bool measure(std::span<const Row> rows, std::size_t index, Column& column) {
+  static void measure(std::span<const Row> rows, std::size_t index, Column& column) {
     std::int64_t least = std::numeric_limits<std::int64_t>::max();
     std::int64_t most = std::numeric_limits<std::int64_t>::min();
     column.has_absent = false;
@@ -206,26 +286,63 @@ class PackedTable {
     const std::size_t bits =
         static_cast<std::size_t>(std::bit_width(range)) + (column.has_absent ? 1 : 0);
     column.bits = static_cast<std::uint8_t>(least > most ? 0 : bits);
-    return column.bits <= kMostBits;
+  }
+
+  // Says where the numbers of its columns are, and makes room for so many rows.
+  static void lay_out(std::size_t rows, Block& block) {
+    bool is_packed = true;
+    block.row_bits = 0;
+    for (Column& column : block.columns) {
+      is_packed = is_packed && column.bits <= kMostBits;
+      column.offset_bits = static_cast<std::uint16_t>(block.row_bits);
+      block.row_bits += column.bits;
+    }
+    // Eight bytes are read at once, also of the last number.
+    block.row_bits = is_packed ? std::max(block.row_bits, 1U) : 0;
+    block.bytes.resize(is_packed ? rows * block.row_bits / 8 + sizeof(std::uint64_t)
+                                 : rows * sizeof(Row));
+  }
+
+  static void append_block(const Block& block, std::string& bytes) {
+    for (const Column& column : block.columns) {
+      bytes.append(reinterpret_cast<const char*>(&column.least), sizeof(column.least));
+      bytes += static_cast<char>(column.bits);
+      bytes += static_cast<char>(column.has_absent);
+    }
+    bytes.append(reinterpret_cast<const char*>(block.bytes.data()), block.bytes.size());
+  }
+
+  // Takes it from the front of `bytes`.
+  static bool take_block(std::size_t rows, std::string_view& bytes, Block& block) {
+    constexpr std::size_t kColumn_bytes = sizeof(Column::least) + 2;
+    if (bytes.size() < kColumns * kColumn_bytes) {
+      return false;
+    }
+    for (Column& column : block.columns) {
+      std::memcpy(&column.least, bytes.data(), sizeof(column.least));
+      column.bits = static_cast<std::uint8_t>(bytes[sizeof(column.least)]);
+      column.has_absent = bytes[sizeof(column.least) + 1] != 0;
+      bytes.remove_prefix(kColumn_bytes);
+    }
+    lay_out(rows, block);
+    if (bytes.size() < block.bytes.size()) {
+      return false;
+    }
+    std::memcpy(block.bytes.data(), bytes.data(), block.bytes.size());
+    bytes.remove_prefix(block.bytes.size());
+    return true;
   }
 
   static Block pack(std::span<const Row> rows) {
     Block block;
-    bool is_packed = true;
     for (std::size_t i = 0; i < kColumns; ++i) {
-      is_packed = measure(rows, i, block.columns[i]) && is_packed;
-      block.columns[i].offset_bits = static_cast<std::uint16_t>(block.row_bits);
-      block.row_bits += block.columns[i].bits;
+      measure(rows, i, block.columns[i]);
     }
-    if (!is_packed) {
-      block.row_bits = 0;
-      block.bytes.resize(rows.size_bytes());
+    lay_out(rows.size(), block);
+    if (block.row_bits == 0) {
       std::memcpy(block.bytes.data(), rows.data(), rows.size_bytes());
       return block;
     }
-    block.row_bits = std::max(block.row_bits, 1U);
-    // Eight bytes are read at once, also of the last number.
-    block.bytes.resize(rows.size() * block.row_bits / 8 + sizeof(std::uint64_t));
     std::byte* out = block.bytes.data();
     std::uint64_t word = 0;  // is written once it is full
     unsigned filled = 0;     // bits of it

@@ -11,7 +11,7 @@ def cases():
     return {
         "help-export": ("export --help", {}),
         "usage-export-nowhere": ("export traces", ranks(4, odd_one)),
-        "usage-export-chakra-exists": ("export --chakra traces traces", ranks(4, odd_one)),
+        "usage-export-chakra-exists": ("export --chakra there traces", ranks(4, odd_one)),
         "usage-export-chakra-file": ("export --chakra cmd traces", ranks(4, odd_one)),
         "usage-export-chakra-format": ("export --chakra et --chakra-format xml traces", ranks(4, odd_one)),
         "usage-export-chakra-format-alone": ("export --csv tables --chakra-format json traces", ranks(4, odd_one)),

@@ -10,7 +10,7 @@ TRACE = 1
 END = 5
 
 
-def start(version=4):
+def start(version=5):
     made = b"\x89RSP\r\n\x1a\n" + struct.pack("<I", version)
     return made + struct.pack("<I", zlib.crc32(made))
 

@@ -5,6 +5,7 @@
 #include <array>
 #include <limits>
 #include <random>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -107,6 +108,53 @@ TEST_CASE("a packed table takes all rows of another") {
   std::sort(rows.begin(), rows.end());
   std::sort(taken.begin(), taken.end());
   CHECK(taken == rows);
+}
+
+template <std::size_t kColumn>
+void check_bounds(const Table& table, const std::vector<Table::Row>& rows, std::size_t& bounded) {
+  for (std::size_t block = 0; block < table.whole_blocks(); ++block) {
+    const auto bounds = table.bounds<kColumn>(block);
+    for (std::size_t i = 0; bounds && i < Table::kBlockRows; ++i) {
+      const std::int64_t number = rows[block * Table::kBlockRows + i][kColumn];
+      if (number == Table::kAbsent) {
+        CHECK(bounds->has_absent);
+      } else {
+        CHECK(bounds->least <= number);
+        CHECK(bounds->most >= number);
+      }
+    }
+    bounded += bounds ? 1 : 0;
+  }
+}
+
+TEST_CASE("packed rows come out as they went in, also a part of them, within their bounds") {
+  std::mt19937_64 random(20261127);
+  std::size_t bounded = 0;
+  for (int round = 0; round < 60; ++round) {
+    const auto rows = draw_rows(random, random() % 1500);
+    Table table;
+    for (const Table::Row& row : rows) {
+      table.push_back(row);
+    }
+    const std::size_t begin = rows.size() / 3 / Table::kBlockRows * Table::kBlockRows;
+    const std::size_t end = begin + random() % (rows.size() - begin + 1);
+    std::string bytes;
+    table.slice(begin, end).append_packed(bytes);
+    Table taken;
+    REQUIRE(taken.take_packed(end - begin, bytes));
+    REQUIRE(taken.size() == end - begin);
+    for (std::size_t i = 0; i < taken.size(); ++i) {
+      REQUIRE(taken.first(i) == rows[begin + i]);
+    }
+    CHECK_FALSE(Table().take_packed(end - begin + Table::kBlockRows, bytes));
+    CHECK_FALSE(Table().take_packed(end - begin, bytes + '\0'));
+    CHECK_FALSE(Table().take_packed(std::size_t{1} << 60U, bytes));
+    check_bounds<0>(table, rows, bounded);
+    check_bounds<1>(table, rows, bounded);
+    check_bounds<2>(table, rows, bounded);
+    check_bounds<3>(table, rows, bounded);
+  }
+  CHECK(bounded > 100);
 }
 
 }  // namespace
