@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <limits>
 #include <unordered_map>
 #include <utility>
 
@@ -70,60 +71,65 @@ void for_each_place(const std::map<std::int64_t, std::uint64_t>& counts, const T
   }
 }
 
-// Each of these few is read when it is in its place, which takes less time than to sort all.
-template <typename Number, typename Quantiles>
-Quantiles select(std::vector<Number>& values, std::int64_t zero_ns) {
-  const auto begin = values.begin();
-  const auto end = values.end();
-  const auto value_of = [&](Number value) {
-    return static_cast<double>(add_saturating(zero_ns, static_cast<std::int64_t>(value)));
+// Counts how many durations are in each of many equal parts of their range, and then selects from
+// those parts alone in which quantiles are. visit(take) calls take(duration) with each of `count`.
+template <typename Quantiles, typename Visit>
+Quantiles select(std::size_t count, const Visit& visit) {
+  constexpr int kPartBits = 15;
+  std::int64_t least = std::numeric_limits<std::int64_t>::max();
+  std::int64_t most = std::numeric_limits<std::int64_t>::min();
+  visit([&](std::int64_t duration_ns) {
+    least = std::min(least, duration_ns);
+    most = std::max(most, duration_ns);
+  });
+  const auto off = [&](std::int64_t duration_ns) {
+    return static_cast<std::uint64_t>(duration_ns) - static_cast<std::uint64_t>(least);
+  };
+  const int shift = std::max(static_cast<int>(std::bit_width(off(most))) - kPartBits, 0);
+  std::vector<std::size_t> counts(std::size_t{1} << kPartBits);
+  visit([&](std::int64_t duration_ns) { ++counts[off(duration_ns) >> shift]; });
+
+  constexpr std::size_t kQuantiles = 4;
+  const std::array<std::size_t, kQuantiles> places = {(count - 1) / 2, count / 2,
+                                                      place_of(count, 90), place_of(count, 99)};
+  std::array<std::size_t, kQuantiles> before{};          // in the parts before that of each
+  std::vector<std::uint8_t> first_in(counts.size());     // 1 + the first quantile in a part
+  std::array<std::vector<std::int64_t>, kQuantiles> of;  // by the first quantile of their part
+  std::array<std::uint8_t, kQuantiles> which{};
+  std::size_t part = 0;
+  std::size_t passed = 0;
+  for (std::uint8_t i = 0; i < kQuantiles; ++i) {
+    for (; passed + counts[part] <= places[i]; ++part) {
+      passed += counts[part];
+    }
+    if (first_in[part] == 0) {
+      first_in[part] = static_cast<std::uint8_t>(i + 1);
+      of[i].reserve(counts[part]);
+    }
+    which[i] = static_cast<std::uint8_t>(first_in[part] - 1);
+    before[i] = passed;
+  }
+  visit([&](std::int64_t duration_ns) {
+    if (const std::uint8_t first = first_in[off(duration_ns) >> shift]) {
+      of[first - 1].push_back(duration_ns);
+    }
+  });
+  const auto at = [&](std::size_t i) {
+    std::vector<std::int64_t>& values = of[which[i]];
+    const auto place = values.begin() + static_cast<std::ptrdiff_t>(places[i] - before[i]);
+    std::nth_element(values.begin(), place, values.end());
+    return static_cast<double>(*place);
   };
   Quantiles found;
-  auto sorted = begin;  // what is before it is not greater than what follows
-  const auto value_at = [&](std::size_t index) {
-    const auto place = begin + static_cast<std::ptrdiff_t>(index);
-    std::nth_element(sorted, place, end);
-    sorted = place;
-    return value_of(*place);
-  };
-  const std::size_t count = values.size();
-  found.median = value_at(count / 2);
-  found.min = value_of(*std::min_element(begin, sorted + 1));
-  if (count % 2 == 0) {
-    found.median = (value_of(*std::max_element(begin, sorted)) + found.median) / 2;
-  }
-  found.p90 = value_at(place_of(count, 90));
-  found.p99 = value_at(place_of(count, 99));
-  found.max = value_of(*std::max_element(sorted, end));
+  found.min = static_cast<double>(least);
+  found.median = count % 2 == 0 ? (at(0) + at(1)) / 2 : at(1);
+  found.p90 = at(2);
+  found.p99 = at(3);
+  found.max = static_cast<double>(most);
   return found;
 }
 
 }  // namespace
-
-// Numbers that are near the first are selected from in half the memory.
-template <typename Table>
-RowTimes::Quantiles RowTimes::quantiles_of(const Table& table, std::size_t column) {
-  if (table.size() == 0) {
-    return {};
-  }
-  const std::int64_t first_ns = table.first(0)[column];
-  std::vector<std::int32_t> near;
-  near.reserve(table.size());
-  for (std::size_t i = 0; i < table.size(); ++i) {
-    const std::int64_t off_ns = subtract_saturating(table.first(i)[column], first_ns);
-    near.push_back(static_cast<std::int32_t>(off_ns));
-    if (near.back() != off_ns) {
-      near = {};
-      std::vector<std::int64_t> values;
-      values.reserve(table.size());
-      for (std::size_t k = 0; k < table.size(); ++k) {
-        values.push_back(table.first(k)[column]);
-      }
-      return select<std::int64_t, Quantiles>(values, 0);
-    }
-  }
-  return select<std::int32_t, Quantiles>(near, first_ns);
-}
 
 RowTimes::Quantiles RowTimes::quantiles_of(const Counts& counts) {
   std::vector<double> at;
@@ -132,19 +138,38 @@ RowTimes::Quantiles RowTimes::quantiles_of(const Counts& counts) {
   return {at[0], count_of(counts) % 2 == 0 ? (at[1] + at[2]) / 2 : at[2], at[3], at[4], at[5]};
 }
 
+std::size_t RowTimes::count_of_column(std::size_t column) const {
+  return column == kColumns - 1 ? wall_.size() : (column / 3 == 0 ? wait_ : busy_).size();
+}
+
 // Calls take(duration) for each of a column.
 template <typename Take>
 void RowTimes::visit(std::size_t column, const Take& take) const {
-  const auto visit_table = [&](const auto& table, std::size_t of_table) {
-    for (std::size_t i = 0; i < table.size(); ++i) {
-      take(table.first(i)[of_table]);
-    }
-  };
   if (column == kColumns - 1) {
-    visit_table(wall_, 0);
-  } else {
-    visit_table(column / 3 == 0 ? wait_ : busy_, column % 3);
+    wall_.visit<0>(take);
+    return;
   }
+  const Bounds& table = column / 3 == 0 ? wait_ : busy_;
+  switch (column % 3) {
+    case 0:
+      table.visit<0>(take);
+      break;
+    case 1:
+      table.visit<1>(take);
+      break;
+    default:
+      table.visit<2>(take);
+      break;
+  }
+}
+
+RowTimes::Quantiles RowTimes::quantiles_of(std::size_t column) const {
+  if (!counts_[column].empty()) {
+    return quantiles_of(counts_[column]);
+  }
+  const std::size_t count = count_of_column(column);
+  return count == 0 ? Quantiles()
+                    : select<Quantiles>(count, [&](const auto& take) { visit(column, take); });
 }
 
 void RowTimes::count_buckets() {
@@ -231,19 +256,10 @@ std::array<std::optional<Spread>, 3> RowTimes::spreads() const {
   constexpr std::size_t kBest = 0;
   constexpr std::size_t kLeast = 1;
   constexpr std::size_t kMost = 2;
-  std::array<std::array<Quantiles, 3>, 2> of_bounds;
-  Quantiles of_wall;
+  std::array<Quantiles, kColumns> of;
   in_parallel(
-      7, wait_.size() < kManyTimes ? 1 : 0, [] { return 0; },
-      [&](std::size_t i, int /*unused*/) {
-        if (!counts_[i].empty()) {
-          (i == 6 ? of_wall : of_bounds[i / 3][i % 3]) = quantiles_of(counts_[i]);
-        } else if (i == 6) {
-          of_wall = quantiles_of(wall_, 0);
-        } else {
-          of_bounds[i / 3][i % 3] = quantiles_of(i / 3 == 0 ? wait_ : busy_, i % 3);
-        }
-      });
+      kColumns, wait_.size() < kManyTimes ? 1 : 0, [] { return 0; },
+      [&](std::size_t column, int /*unused*/) { of[column] = quantiles_of(column); });
   const auto spread = [](bool is_there, const Quantiles& least, const Quantiles& best,
                          const Quantiles& most) -> std::optional<Spread> {
     const auto figure = [&](double Quantiles::*which) {
@@ -254,13 +270,14 @@ std::array<std::optional<Spread>, 3> RowTimes::spreads() const {
                                            figure(&Quantiles::max)})
                     : std::nullopt;
   };
-  const auto& [of_wait, of_busy] = of_bounds;
-  const auto has = [&](std::size_t size, std::size_t column) {
-    return size > 0 || !counts_[column].empty();
+  const auto has = [&](std::size_t column) {
+    return count_of_column(column) > 0 || !counts_[column].empty();
   };
-  return {spread(has(busy_.size(), 3), of_busy[kLeast], of_busy[kBest], of_busy[kMost]),
-          spread(has(wall_.size(), 6), of_wall, of_wall, of_wall),
-          spread(has(wait_.size(), 0), of_wait[kLeast], of_wait[kBest], of_wait[kMost])};
+  const auto spread_of = [&](std::size_t first) {
+    return spread(has(first), of[first + kLeast], of[first + kBest], of[first + kMost]);
+  };
+  const std::size_t wall = kColumns - 1;
+  return {spread_of(3), spread(has(wall), of[wall], of[wall], of[wall]), spread_of(0)};
 }
 
 }  // namespace ringside::metrics

@@ -87,8 +87,8 @@ class RowTimes {
   using Bounds = model::PackedTable<std::array<std::size_t, 3>{0, 0, 0}>;
   struct Quantiles;
 
-  template <typename Table>
-  static Quantiles quantiles_of(const Table& table, std::size_t column);
+  std::size_t count_of_column(std::size_t column) const;
+  Quantiles quantiles_of(std::size_t column) const;
   static Quantiles quantiles_of(const Counts& counts);
   template <typename Take>
   void visit(std::size_t column, const Take& take) const;
