@@ -9,8 +9,10 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <new>
 #include <numeric>
 #include <span>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -49,6 +51,7 @@ template <auto kRead>
 class ReadParts {
  public:
   using Value = decltype((std::declval<const model::Operations&>().*kRead)(0));
+  static_assert(std::is_trivially_destructible_v<Value>);
 
   /// More than these at a time do not stay in a core's cache.
   static constexpr std::size_t kAtATime = 16;
@@ -67,9 +70,11 @@ class ReadParts {
       if (i == 0) {
         fetch_ahead(traces, matches, matches.operations[operations[0]], number);
       }
-      const Part part = matches.parts[matches.operations[operations[i]].first_part + number];
-      parts_[first_[i] + number] = part;
-      values_[first_[i] + number] = (traces.files[part.file].operations.*kRead)(part.operation);
+      Part& part = parts_[first_[i] + number];
+      matches.parts.read(matches.operations[operations[i]].first_part + number, part);
+      // It is made where it stays: copying what was written just now waits for that.
+      new (&values_[first_[i] + number])
+          Value((traces.files[part.file].operations.*kRead)(part.operation));
     });
   }
 
