@@ -143,12 +143,24 @@ class Joiner {
     SortedCalls& calls = calls_.communicators[communicator];
     std::vector<Entry> entries;
     calls_.reader(traces_, matches_.communicators, communicator).append(0, entries);
-    for (std::size_t call = 0; call < entries.size(); ++call) {
-      matches_.operations.push_back(
-          make_operation(entries[call], communicator, matches_.parts.size()));
-      matches_.operations.back().part_count = static_cast<std::uint32_t>(members.size());
+    // The calls of each member are in pages of their own, so a few of each are read at a time.
+    constexpr std::size_t kAtATime = 16;
+    std::vector<std::uint32_t> some(kAtATime * members.size());
+    for (std::size_t first = 0; first < entries.size(); first += kAtATime) {
+      const std::size_t count = std::min(kAtATime, entries.size() - first);
       for (std::uint32_t member = 0; member < members.size(); ++member) {
-        matches_.parts.push_back({member, members[member].file, calls[member][call]});
+        for (std::size_t i = 0; i < count; ++i) {
+          some[i * members.size() + member] = calls[member][first + i];
+        }
+      }
+      for (std::size_t i = 0; i < count; ++i) {
+        matches_.operations.push_back(
+            make_operation(entries[first + i], communicator, matches_.parts.size()));
+        matches_.operations.back().part_count = static_cast<std::uint32_t>(members.size());
+        for (std::uint32_t member = 0; member < members.size(); ++member) {
+          matches_.parts.push_back(
+              {member, members[member].file, some[i * members.size() + member]});
+        }
       }
     }
     calls = {};

@@ -4,8 +4,10 @@
 #include <algorithm>
 #include <optional>
 #include <queue>
+#include <span>
 #include <utility>
 
+#include "analyzer/match/executions.h"
 #include "analyzer/metrics/merge_runs.h"
 #include "analyzer/model/parallel.h"
 
@@ -20,10 +22,14 @@ struct Call {
   std::uint32_t own = 0;
 };
 
-// The matched operations of which the file has a start, in the order of these. `calls` are in the
+// The matched operations of which the file has a start, in the order of these. Puts `calls` in the
 // order of the matched operations.
-std::vector<std::uint32_t> by_start(const model::Operations& operations,
-                                    const std::vector<Call>& calls) {
+std::vector<std::uint32_t> by_start(const model::Operations& operations, std::vector<Call>& calls) {
+  // Where not all ranks are in each operation, these have come in another order.
+  const auto is_before = [](const Call& a, const Call& b) { return a.matched < b.matched; };
+  if (!std::is_sorted(calls.begin(), calls.end(), is_before)) {
+    std::stable_sort(calls.begin(), calls.end(), is_before);
+  }
   std::vector<MomentKey> starts;
   starts.reserve(calls.size());
   for (const Call& call : calls) {
@@ -58,13 +64,19 @@ Starts find_starts(const facts::Facts& facts) {
   }
   Starts starts;
   for (std::uint32_t i = 0; i < matches.operations.size(); ++i) {
-    if (match::ranks_expected(matches, matches.operations[i]) < 2) {
-      continue;
+    if (match::ranks_expected(matches, matches.operations[i]) >= 2) {
+      starts.all.push_back(i);
     }
-    starts.all.push_back(i);
-    for (const match::Part& part : match::parts_of(matches, matches.operations[i])) {
-      calls[part.file].push_back({i, part.operation});
-    }
+  }
+  // The calls of each file are in pages of their own, so a few are added to each at a time.
+  constexpr std::size_t kAtATime = 16;
+  for (std::size_t first = 0; first < starts.all.size(); first += kAtATime) {
+    const auto some =
+        std::span(starts.all).subspan(first, std::min(kAtATime, starts.all.size() - first));
+    match::visit_rank_by_rank(matches, some, [&](std::size_t i, std::size_t number) {
+      const match::Part part = matches.parts[matches.operations[some[i]].first_part + number];
+      calls[part.file].push_back({some[i], part.operation});
+    });
   }
   starts.of_files.resize(calls.size());
   for_each_on_cores(calls.size(), [&](std::size_t /*thread*/, std::size_t file) {

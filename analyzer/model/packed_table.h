@@ -142,7 +142,9 @@ class PackedTable {
     PackedTable part;
     const std::size_t whole =
         std::max(std::min(blocks_.size(), end / kBlockRows), begin / kBlockRows);
-    part.blocks_.assign(blocks_.begin() + begin / kBlockRows, blocks_.begin() + whole);
+    for (std::size_t i = begin / kBlockRows; i < whole; ++i) {
+      part.blocks_.push_back(blocks_[i]);
+    }
     for (std::size_t i = whole * kBlockRows; i < end; ++i) {
       part.push_back(first(i));
     }
