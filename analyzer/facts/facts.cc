@@ -73,6 +73,15 @@ void Facts::compute_operations() const {
   });
 }
 
+void Facts::for_each(const Fold& fold) const {
+  constexpr std::size_t kFolded = 256;
+  const std::size_t count = matches_.operations.size();
+  for_each_on_cores(count / kFolded + 1, [&](std::size_t thread, std::size_t portion) {
+    ranks_of_each(match::portion_of(portion * kFolded, kFolded, count),
+                  [&](std::size_t, const SeenOperation& seen) { fold(thread, seen); });
+  });
+}
+
 void Facts::read_ranks(const match::MatchedOperation& operation,
                        std::vector<RankTimes>& rows) const {
   std::vector<match::Part> parts;

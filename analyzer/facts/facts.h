@@ -106,6 +106,8 @@ class Facts {
           take(i, SeenOperation{operations[i], parts, executions, facts, rows, arrivals});
         });
   }
+  /// The same, calling fold(thread, seen) for each operation, on all cores.
+  void for_each(const Fold& fold) const;
   /// Calls take(i, arrival_ns) with the last arrival of each of several operations at those of its
   /// ranks whose rows are here; nothing if none of them has a time.
   template <typename Take>

@@ -318,12 +318,7 @@ CriticalPath find_critical_path(const facts::Facts& facts, RowsBy by) {
 }
 
 void PathFinder::add_all(const facts::Facts& facts) {
-  constexpr std::size_t kPortion = 256;
-  const std::size_t count = matches_.operations.size();
-  for_each_on_cores(count / kPortion + 1, [&](std::size_t thread, std::size_t portion) {
-    facts.ranks_of_each(match::portion_of(portion * kPortion, kPortion, count),
-                        [&](std::size_t, const facts::SeenOperation& seen) { add(thread, seen); });
-  });
+  facts.for_each([&](std::size_t thread, const facts::SeenOperation& seen) { add(thread, seen); });
 }
 
 }  // namespace ringside::metrics

@@ -2,8 +2,8 @@
 #include "analyzer/metrics/late_map.h"
 
 #include <algorithm>
+#include <limits>
 #include <map>
-#include <optional>
 #include <set>
 #include <utility>
 
@@ -13,13 +13,7 @@
 namespace ringside::metrics {
 namespace {
 
-// The others' wait for a rank in one operation.
-struct Wait {
-  std::optional<std::uint32_t> rank;  // nothing: it is not sure who was last
-  std::int64_t at_ns = 0;
-  std::int64_t waited_ns = 0;
-  bool is_first = true;  // of its operation
-};
+using LateTable = LateWaits::mapped_type;
 
 using Cells = std::map<std::uint32_t, std::vector<std::int64_t>>;  // by rank
 
@@ -108,75 +102,39 @@ LateMap by_iteration(const model::Traces& traces, const GlobalRanks& who,
 }
 
 LateMap by_time(const model::Traces& traces, const GlobalRanks& who, std::uint32_t run,
-                const std::vector<Wait>& waits) {
+                const LateTable& waits) {
   LateMap map;
   map.run = run;
-  const auto [first, last] = std::minmax_element(
-      waits.begin(), waits.end(), [](const Wait& a, const Wait& b) { return a.at_ns < b.at_ns; });
-  const std::int64_t length_ns =
-      std::max<std::int64_t>(subtract_saturating(last->at_ns, first->at_ns), 0);
-  const std::int64_t zero_ns = first->at_ns;
+  std::int64_t zero_ns = std::numeric_limits<std::int64_t>::max();
+  std::int64_t last_ns = std::numeric_limits<std::int64_t>::min();
+  for (std::size_t i = 0; i < waits.size(); ++i) {
+    const std::int64_t at_ns = waits.at<1>(i);
+    zero_ns = std::min(zero_ns, at_ns);
+    last_ns = std::max(last_ns, at_ns);
+  }
+  const std::int64_t length_ns = std::max<std::int64_t>(subtract_saturating(last_ns, zero_ns), 0);
   const std::int64_t width_ns = length_ns / static_cast<std::int64_t>(kLateColumns) + 1;
-  const auto column_of = [&](const Wait& wait) {
-    return static_cast<std::size_t>(std::min(subtract_saturating(wait.at_ns, zero_ns), length_ns) /
+  const auto column_at = [&](std::int64_t at_ns) {
+    return static_cast<std::size_t>(std::min(subtract_saturating(at_ns, zero_ns), length_ns) /
                                     width_ns);
   };
-  const std::size_t columns = column_of(*last) + 1;
+  const std::size_t columns = column_at(last_ns) + 1;
   for (std::size_t i = 0; i < columns; ++i) {
     map.columns.push_back(
         {0, 0, static_cast<std::int64_t>(i) * width_ns, length_ns > 0 ? width_ns : 0, 0, 0});
   }
   Cells cells;
-  for (const Wait& wait : waits) {
-    LateColumn& column = map.columns[column_of(wait)];
-    column.operations += wait.is_first ? 1 : 0;
-    if (wait.rank) {
-      column.decided += wait.is_first ? 1 : 0;
-      add_to(cells, *wait.rank, column_of(wait), columns, wait.waited_ns);
+  for (std::size_t i = 0; i < waits.size(); ++i) {
+    const auto [rank, at_ns, waited_ns, is_first] = waits.first(i);
+    LateColumn& column = map.columns[column_at(at_ns)];
+    column.operations += is_first != 0 ? 1 : 0;
+    if (rank != LateTable::kAbsent) {
+      column.decided += is_first != 0 ? 1 : 0;
+      add_to(cells, static_cast<std::uint32_t>(rank), column_at(at_ns), columns, waited_ns);
     }
   }
   add_rows(traces, who, cells, map);
   return map;
-}
-
-using Maps = std::map<std::uint32_t, LateMap>;  // by run
-
-// By run, of those that have no map yet.
-std::map<std::uint32_t, std::vector<Wait>> find_waits(const facts::Facts& facts,
-                                                      const GlobalRanks& who, const Maps& maps) {
-  const match::Matches& matches = facts.matches();
-  std::map<std::uint32_t, std::vector<Wait>> waits;
-  std::vector<std::uint32_t> wanted;
-  for (std::uint32_t i = 0; i < matches.operations.size(); ++i) {
-    const match::MatchedOperation& operation = matches.operations[i];
-    const std::uint32_t run = matches.communicators[operation.communicator].run;
-    if (!maps.contains(run) && match::ranks_expected(matches, operation) >= 2) {
-      wanted.push_back(i);
-    }
-  }
-  facts.ranks_of_each(wanted, [&](std::size_t, const facts::SeenOperation& seen) {
-    const facts::OperationFacts& known = seen.facts;
-    if (!known.has_all_ranks || known.is_impossible) {
-      return;
-    }
-    const std::uint32_t communicator = matches.operations[seen.index].communicator;
-    std::map<std::uint32_t, std::int64_t> of_rank;  // what others waited for it
-    for (const facts::RankTimes& row : seen.rows) {
-      if (row.waits_for != facts::RankTimes::kNobody) {
-        std::int64_t& waited_ns = of_rank[who.of(communicator, seen.rows[row.waits_for].member)];
-        waited_ns = add_saturating(waited_ns, row.best_wait_ns);
-      }
-    }
-    std::vector<Wait>& here = waits[matches.communicators[communicator].run];
-    if (of_rank.empty()) {
-      here.push_back({std::nullopt, known.last_arrival_ns, 0, true});
-    }
-    bool is_first = true;
-    for (const auto& [rank, waited_ns] : of_rank) {
-      here.push_back({rank, known.last_arrival_ns, waited_ns, std::exchange(is_first, false)});
-    }
-  });
-  return waits;
 }
 
 std::uint64_t count_ranks(const match::Matches& matches, const GlobalRanks& who,
@@ -194,12 +152,50 @@ std::uint64_t count_ranks(const match::Matches& matches, const GlobalRanks& who,
 
 }  // namespace
 
-std::vector<LateMap> find_late_maps(const facts::Facts& facts,
-                                    const std::vector<RunIterations>& runs) {
-  const model::Traces& traces = facts.traces();
+LateWaits find_late_waits(const facts::Facts& facts, const std::vector<std::uint32_t>& but) {
   const match::Matches& matches = facts.matches();
+  const GlobalRanks who(facts.traces(), matches);
+  LateWaits waits;
+  std::vector<std::uint32_t> wanted;
+  for (std::uint32_t i = 0; i < matches.operations.size(); ++i) {
+    const match::MatchedOperation& operation = matches.operations[i];
+    const std::uint32_t run = matches.communicators[operation.communicator].run;
+    if (std::find(but.begin(), but.end(), run) == but.end() &&
+        match::ranks_expected(matches, operation) >= 2) {
+      wanted.push_back(i);
+    }
+  }
+  facts.ranks_of_each(wanted, [&](std::size_t, const facts::SeenOperation& seen) {
+    const facts::OperationFacts& known = seen.facts;
+    if (!known.has_all_ranks || known.is_impossible) {
+      return;
+    }
+    const std::uint32_t communicator = matches.operations[seen.index].communicator;
+    std::map<std::uint32_t, std::int64_t> of_rank;  // what others waited for it
+    for (const facts::RankTimes& row : seen.rows) {
+      if (row.waits_for != facts::RankTimes::kNobody) {
+        std::int64_t& waited_ns = of_rank[who.of(communicator, seen.rows[row.waits_for].member)];
+        waited_ns = add_saturating(waited_ns, row.best_wait_ns);
+      }
+    }
+    LateTable& here = waits[matches.communicators[communicator].run];
+    if (of_rank.empty()) {
+      here.push_back({LateTable::kAbsent, known.last_arrival_ns, 0, 1});
+    }
+    std::int64_t is_first = 1;
+    for (const auto& [rank, waited_ns] : of_rank) {
+      here.push_back({rank, known.last_arrival_ns, waited_ns, std::exchange(is_first, 0)});
+    }
+  });
+  return waits;
+}
+
+std::vector<LateMap> find_late_maps(
+    const model::Traces& traces, const match::Matches& matches,
+    const std::vector<RunIterations>& runs,
+    const std::function<LateWaits(const std::vector<std::uint32_t>& but)>& find) {
   const GlobalRanks who(traces, matches);
-  Maps maps;
+  std::map<std::uint32_t, LateMap> maps;  // by run
   const auto keep = [&](LateMap map) {
     if (!map.rows.empty()) {
       map.ranks = count_ranks(matches, who, map.run);
@@ -209,7 +205,11 @@ std::vector<LateMap> find_late_maps(const facts::Facts& facts,
   for (const RunIterations& run : runs) {
     keep(by_iteration(traces, who, run));
   }
-  for (const auto& [run, waits] : find_waits(facts, who, maps)) {
+  std::vector<std::uint32_t> have_maps;
+  for (const auto& [run, map] : maps) {
+    have_maps.push_back(run);
+  }
+  for (const auto& [run, waits] : find(have_maps)) {
     keep(by_time(traces, who, run, waits));
   }
   std::vector<LateMap> in_order;
@@ -218,6 +218,13 @@ std::vector<LateMap> find_late_maps(const facts::Facts& facts,
     in_order.push_back(std::move(map));
   }
   return in_order;
+}
+
+std::vector<LateMap> find_late_maps(const facts::Facts& facts,
+                                    const std::vector<RunIterations>& runs) {
+  return find_late_maps(
+      facts.traces(), facts.matches(), runs,
+      [&](const std::vector<std::uint32_t>& but) { return find_late_waits(facts, but); });
 }
 
 }  // namespace ringside::metrics

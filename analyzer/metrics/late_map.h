@@ -5,12 +5,17 @@
 #ifndef RINGSIDE_ANALYZER_METRICS_LATE_MAP_H
 #define RINGSIDE_ANALYZER_METRICS_LATE_MAP_H
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
+#include <functional>
+#include <map>
 #include <string>
 #include <vector>
 
 #include "analyzer/facts/facts.h"
 #include "analyzer/metrics/iterations.h"
+#include "analyzer/model/packed_table.h"
 #include "analyzer/model/trace.h"
 
 namespace ringside::metrics {
@@ -49,6 +54,21 @@ inline constexpr std::size_t kLateRows = 32;
 /// equal time.
 std::vector<LateMap> find_late_maps(const facts::Facts& facts,
                                     const std::vector<RunIterations>& runs);
+
+/// The others' waits for one rank in one operation, by run. The columns: the rank, or kAbsent if it
+/// is not sure who was last; when it came; how long all others waited; 1 in the first row of each
+/// operation, else 0.
+using LateWaits =
+    std::map<std::uint32_t, model::PackedTable<std::array<std::size_t, 4>{0, 1, 2, 3}>>;
+
+/// Returns those in operations of all runs but some.
+LateWaits find_late_waits(const facts::Facts& facts, const std::vector<std::uint32_t>& but);
+
+/// The same maps. `find` returns the waits in all operations; it is called once.
+std::vector<LateMap> find_late_maps(
+    const model::Traces& traces, const match::Matches& matches,
+    const std::vector<RunIterations>& runs,
+    const std::function<LateWaits(const std::vector<std::uint32_t>& but)>& find);
 
 }  // namespace ringside::metrics
 

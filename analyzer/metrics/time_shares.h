@@ -5,18 +5,24 @@
 #ifndef RINGSIDE_ANALYZER_METRICS_TIME_SHARES_H
 #define RINGSIDE_ANALYZER_METRICS_TIME_SHARES_H
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
+#include <limits>
+#include <map>
 #include <string>
 #include <vector>
 
 #include "analyzer/facts/facts.h"
 #include "analyzer/metrics/global_ranks.h"
+#include "analyzer/model/packed_table.h"
 
 namespace ringside::metrics {
 
 /// The shares of one rank, which sum up to span_ns. If several hold at one moment, the first
 /// counts.
 struct RankShares {
+  std::uint32_t rank = 0;  // as in GlobalRanks
   std::string label;
   std::string host;
   std::uint64_t operations = 0;
@@ -31,39 +37,89 @@ struct RankShares {
 
   /// False if the waiting is not known: waiting_ns is 0 then, and says nothing.
   bool knows_waiting() const { return undivided == 0 || waiting_ns > 0; }
+
+  template <typename Archive>
+  void transfer(Archive& archive) {
+    archive(rank, label, host, operations, without_times, undivided, span_ns, transfer_ns,
+            waiting_ns, open_ns, enqueued_ns, outside_ns);
+  }
+};
+
+/// The shares of the ranks that have operations, by number, and the first call of all.
+struct FoundShares {
+  static constexpr std::int64_t kNever_ns = std::numeric_limits<std::int64_t>::max();
+
+  std::vector<RankShares> ranks;
+  std::int64_t first_call_ns = kNever_ns;  // epoch, common clock
+
+  /// Joins what was found of other ranks.
+  void take(FoundShares&& more);
+
+  template <typename Archive>
+  void transfer(Archive& archive) {
+    archive(ranks, first_call_ns);
+  }
+};
+
+/// The times of some ranks in some operations.
+struct Stays {
+  /// These members of RankShares.
+  struct Counts {
+    std::uint64_t operations = 0;
+    std::uint64_t without_times = 0;
+    std::uint64_t undivided = 0;
+    std::int64_t open_ns = 0;
+
+    void take(const Counts& more);
+  };
+  /// The columns: the rank; its call, its arrival, the moment after which it surely waited for
+  /// nobody, and its end.
+  using Table = model::PackedTable<std::array<std::size_t, 5>{0, 1, 1, 2, 3}>;
+
+  std::map<std::uint32_t, Counts> counts;  // by rank
+  Table table;
+  std::int64_t first_call_ns = FoundShares::kNever_ns;
+
+  /// Joins those in other operations.
+  void take(Stays&& more);
+
+  template <typename Archive>
+  void transfer(Archive& archive) {
+    archive(counts, table, first_call_ns);
+  }
 };
 
 /// Finds the shares of each rank of the job.
 class TimeShares {
  public:
-  explicit TimeShares(const facts::Facts& facts);
+  /// `parts`: so many groups of ranks are looked at one after the other, which takes less memory.
+  explicit TimeShares(const facts::Facts& facts, std::size_t parts = 32);
 
   /// As facts::Fold.
   void add(std::size_t thread, const facts::SeenOperation& seen);
 
-  /// Returns those of the ranks that have operations, by number. To be called once.
-  std::vector<RankShares> finish();
+  /// To be called once.
+  FoundShares finish();
+
+  // The same in steps, where the operations of a rank are in several processes.
+  /// Gives away what was added of the ranks of one part.
+  Stays take(std::size_t part);
+  /// `stays`: of some ranks in all operations.
+  FoundShares sum_up(Stays&& stays) const;
 
  private:
-  // The moments of a rank in one operation.
-  struct Stay {
-    std::int64_t call_ns = 0;
-    std::int64_t arrival_ns = 0;
-    std::int64_t complete_ns = 0;  // surely nobody was waited for after that
-    std::int64_t end_ns = 0;
+  struct OfThread {
+    std::vector<Stays::Counts> counts;  // by rank, as in GlobalRanks
+    std::vector<Stays::Table> tables;   // by part
+    std::int64_t first_call_ns = FoundShares::kNever_ns;
   };
-  // These members of RankShares, and the stays.
-  struct OfRank {
-    std::uint64_t operations = 0;
-    std::uint64_t without_times = 0;
-    std::uint64_t undivided = 0;
-    std::int64_t open_ns = 0;
-    std::vector<Stay> stays;
-  };
+
+  void add_stays(const facts::SeenOperation& seen, OfThread& own) const;
 
   const facts::Facts& facts_;
   const GlobalRanks who_;
-  std::vector<std::vector<OfRank>> of_thread_;  // each by rank, as in GlobalRanks
+  const std::size_t parts_;
+  std::vector<OfThread> of_thread_;
 };
 
 }  // namespace ringside::metrics

@@ -376,4 +376,34 @@ metrics::Overlap Divider::overlap(const facts::Facts& here) {
   return all;
 }
 
+metrics::FoundShares Divider::shares(const facts::Facts& here) {
+  begin(here);
+  divide(here);
+  tell_others(messages_, Request::kShares, {});
+  metrics::FoundShares all = owner_.shares(messages_);
+  hear_others(messages_, [&](std::string_view text) {
+    metrics::FoundShares more;
+    model::unarchive(text, more);
+    all.take(std::move(more));
+  });
+  return all;
+}
+
+metrics::LateWaits Divider::late_waits(const facts::Facts& here,
+                                       const std::vector<std::uint32_t>& but) {
+  begin(here);
+  divide(here);
+  std::vector<std::uint32_t> runs = but;
+  tell_others(messages_, Request::kLateWaits, model::archived(runs));
+  metrics::LateWaits all = metrics::find_late_waits(owner_.facts(), but);
+  hear_others(messages_, [&](std::string_view text) {
+    metrics::LateWaits more;
+    model::unarchive(text, more);
+    for (auto& [run, waits] : more) {
+      all[run].take(std::move(waits));
+    }
+  });
+  return all;
+}
+
 }  // namespace ringside::mpi

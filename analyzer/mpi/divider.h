@@ -30,6 +30,9 @@ class Divider final : public metrics::FiguresElsewhere {
   std::vector<metrics::RunIterations> iterations(const facts::Facts& here,
                                                  std::size_t length) override;
   metrics::CriticalPath critical_path(const facts::Facts& here, metrics::RowsBy by) override;
+  metrics::FoundShares shares(const facts::Facts& here) override;
+  metrics::LateWaits late_waits(const facts::Facts& here,
+                                const std::vector<std::uint32_t>& but) override;
 
  private:
   // The process that has a row, and the row's place among those of its file that are there.

@@ -20,6 +20,8 @@ namespace {
 constexpr std::size_t kArrivalsAtATime = 256;
 // Rows of so many operations of ranks are on their way at one time.
 constexpr std::size_t kRowsAtATime = std::size_t{1} << 18;
+// The times of ranks are summed up in so many parts, which takes less memory.
+constexpr std::size_t kPartsOfRanks = 8;
 
 }  // namespace
 
@@ -258,6 +260,29 @@ metrics::Overlap Owner::waiting(Messages& messages) const {
     }
   }
   waiting.finish(found);
+  return found;
+}
+
+metrics::FoundShares Owner::shares(Messages& messages) const {
+  const auto processes = static_cast<std::size_t>(messages.processes());
+  metrics::TimeShares shares(*facts_, processes * kPartsOfRanks);
+  facts_->for_each(
+      [&](std::size_t thread, const facts::SeenOperation& seen) { shares.add(thread, seen); });
+  metrics::FoundShares found;
+  for (std::size_t part = 0; part < kPartsOfRanks; ++part) {
+    std::vector<std::string> texts;
+    for (std::size_t process = 0; process < processes; ++process) {
+      metrics::Stays stays = shares.take(part * processes + process);
+      texts.push_back(model::archived(stays));
+    }
+    metrics::Stays all;
+    for (const std::string& text : messages.exchange(std::move(texts))) {
+      metrics::Stays stays;
+      model::unarchive(text, stays);
+      all.take(std::move(stays));
+    }
+    found.take(shares.sum_up(std::move(all)));
+  }
   return found;
 }
 

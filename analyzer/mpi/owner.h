@@ -25,6 +25,7 @@
 #include "analyzer/metrics/link_finder.h"
 #include "analyzer/metrics/overlap.h"
 #include "analyzer/metrics/row_sums.h"
+#include "analyzer/metrics/time_shares.h"
 #include "analyzer/model/trace.h"
 #include "analyzer/mpi/keeper.h"
 #include "analyzer/mpi/matched_rows.h"
@@ -123,6 +124,8 @@ class Owner {
   std::uint64_t divide(Division&& division, Messages& messages);
   /// All processes do this together: each has all waits of some of the ranks.
   metrics::Overlap waiting(Messages& messages) const;
+  /// Likewise: each has all times of some of the ranks.
+  metrics::FoundShares shares(Messages& messages) const;
   /// Rows are those of operations that all ranks called alike.
   SumAnswer sum_up(const SumRequest& request);
   /// Of the rows that were summed up last.

@@ -23,6 +23,8 @@
 //   kIterations IterationsRequest -> what owned_iterations.h says, of each step
 //   kDivide  Division -> nothing
 //   kWaiting nothing -> Overlap with the waits of some ranks; all give each other these
+//   kShares  nothing -> FoundShares of some ranks; all give each other the times of these
+//   kLateWaits the runs that are not wanted -> LateWaits
 //   kPath    PathRequest -> what owned_path.h says, of each step
 //   kSum     SumRequest -> SumAnswer
 //   kFigures WantedDurations -> FoundDurations
@@ -66,6 +68,8 @@ enum class Request : std::uint64_t {
   kIterations,
   kDivide,
   kWaiting,
+  kShares,
+  kLateWaits,
   kPath,
   kSum,
   kFigures,

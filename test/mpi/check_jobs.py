@@ -87,33 +87,36 @@ JOBS = [
       "iterations --series --format json", "iterations --period 4 --no-align",
       "critical-path --format json --align-report", "critical-path --by caller --no-align",
       "critical-path --by range", "critical-path --func AllGather",
-      "stragglers --by caller --no-align", "stragglers --by range"]),
+      "stragglers --by caller --no-align", "stragglers --by range", "report -o -", "report -o - --no-align",
+      "report -o - --format json --func AllGather"]),
     # Sends and receives, and a mismatch: rows of their communicators alone go to process 0.
     ("--hosts 4 --ranks-per-host 2 --split 2 --iterations 60 --jitter 0.3 --seed 5 --pattern AllReduce:1048576,"
      "Neighbour:65536:split,AllGather:4096:orthogonal,RingShift:1024:split,AlltoAll:512:orthogonal,Broadcast:4096",
      ["match --format json --align-report", "communicators --format json", "summary --format json", "stragglers",
-      "overlap --format json --align-report", "iterations --format json", "critical-path --format json"]),
+      "overlap --format json --align-report", "iterations --format json", "critical-path --format json",
+      "report -o - --format json"]),
     ("--hosts 2 --ranks-per-host 4 --split 2 --iterations 40 --mismatch size:3:17 --mismatch function:5:41 --seed 9 "
      "--pattern AllReduce:1048576,AllGather:4096:split,Broadcast:4096,Reduce:65536:orthogonal",
      ["match --format json", "summary --format json", "stragglers --format json", "overlap --format json",
-      "iterations --format json", "critical-path --by user-tag --format json"]),
+      "iterations --format json", "critical-path --by user-tag --format json", "report -o - --format json"]),
     # A late rank's waits cascade through sends and receives. Some ranks contradict each other, or the others.
     ("--operations-only --hosts 2 --ranks-per-host 4 --split 2 --iterations 150 --late-random 5:3:20 --persistence 0.5 "
      "--seed 8 --pattern AllReduce:1048576:split,Neighbour:65536:split,ReduceScatter:65536:orthogonal,"
      "RingShift:4096:orthogonal,AllReduce:4096",
      ["summary --format json --align-report", "stragglers --format json", "summary --no-findings --intervals",
-      "critical-path --format json"]),
+      "critical-path --format json", "report -o - --format json"]),
     ("--hosts 3 --ranks-per-host 2 --split 3 --iterations 100 --mismatch size:3:17 --mismatch function:5:41 "
      "--straggler 4:700:20 --lose 2 --seed 9 "
      "--pattern AllReduce:1048576:split,AllGather:4096,Broadcast:4096:orthogonal,AlltoAllv:9000:split",
-     ["summary --format json", "stragglers", "summary --by caller --no-align"]),
+     ["summary --format json", "stragglers", "summary --by caller --no-align", "report -o - --format json"]),
     ("--hosts 3 --ranks-per-host 2 --split 2 --iterations 150 --jitter 0.2 --seed 7 "
-     "--pattern AllReduce:1048576,Neighbour:65536:split,AllGather:4096", ["summary --format json", "stragglers"], swap_times),
+     "--pattern AllReduce:1048576,Neighbour:65536:split,AllGather:4096",
+     ["summary --format json", "stragglers", "report -o - --format json"], swap_times),
     # A rank does not make a call, and all processes are killed.
     ("--hosts 3 --ranks-per-host 2 --split 2 --iterations 20 --hang 5:6 --end killed --seed 3 "
      "--pattern AllReduce:1048576:split,AllGather:4096",
      ["match --format json --align-report", "summary", "network", "overlap", "iterations",
-      "critical-path"]),
+      "critical-path", "report -o - --format json"]),
     # Each process sums up some of the operations: one communicator, a late rank, and roots.
     ("--hosts 3 --ranks-per-host 2 --iterations 200 --jitter 0.2 --straggler 4:700:20 --seed 6 "
      "--pattern AllReduce:1048576,Broadcast:65536,AllGather:4096",
@@ -122,46 +125,55 @@ JOBS = [
     ("--operations-only --hosts 2 --ranks-per-host 4 --split 2 --iterations 150 --late-random 5:3:20 --persistence 0.5 "
      "--seed 8 --pattern AllReduce:1048576:split,ReduceScatter:65536:orthogonal,AllReduce:4096:split",
      ["summary --format json", "stragglers --format json", "summary --no-findings", "overlap --format json",
-      "iterations --format json", "critical-path --format json"]),
+      "iterations --format json", "critical-path --format json", "report -o - --format json"]),
+    # Nothing repeats, so that the page shows who was late by time.
+    ("--hosts 3 --ranks-per-host 2 --split 2 --iterations 1 --straggler 4:700 --seed 6 --pattern "
+     "AllReduce:1048576,AllGather:4096:split,ReduceScatter:65536:orthogonal,Neighbour:4096,Broadcast:9000,AllReduce:512",
+     ["report -o - --format json"]),
     ("--hosts 3 --ranks-per-host 2 --iterations 150 --jitter 0.2 --lose 4 --seed 6 "
      "--pattern AllReduce:1048576,Broadcast:65536,AllGather:4096",
-     ["summary --format json", "stragglers", "overlap", "iterations --series --format json", "critical-path"],
-     group_calls),
+     ["summary --format json", "stragglers", "overlap", "iterations --series --format json", "critical-path",
+      "report -o - --format json"], group_calls),
     # Calls of one group, some of which do not match.
     ("--hosts 3 --ranks-per-host 2 --split 2 --iterations 80 --jitter 0.2 --mismatch size:3:17 --straggler 4:700 "
      "--seed 6 --pattern AllReduce:1048576,Broadcast:65536:split,AllGather:4096:split,ReduceScatter:65536:orthogonal",
-     ["iterations --series --format json", "overlap --format json", "summary --format json"], group_calls),
+     ["iterations --series --format json", "overlap --format json", "summary --format json",
+      "report -o - --format json"], group_calls),
     # Rows of the network: alike, beside sends and receives and a mismatch, and without steps.
     ("--steps --hosts 6 --ranks-per-host 1 --split 3 --iterations 60 --channels 2 --slow-link 1:2:1:3 --seed 4 "
      "--pattern AllReduce:1048576,AllGather:65536:split,ReduceScatter:1048576:orthogonal",
      ["match --format json --align-report", "communicators --format json", "summary --format json --align-report",
       "summary --no-align", "summary --no-findings", "stragglers --format json", "network --format json",
-      "network --format json --no-align", "network --format csv --table matrix", "network --func AllGather"]),
+      "network --format json --no-align", "network --format csv --table matrix", "network --func AllGather",
+      "report -o - --format json"]),
     ("--times proxy --hosts 3 --ranks-per-host 2 --split 2 --iterations 40 --mismatch size:3:17 --straggler 4:700 "
      "--drift-ppm 20 --seed 9 --pattern AllReduce:1048576:split,Neighbour:65536:split,AllGather:65536:orthogonal",
      ["match --format json --align-report", "summary --format json --align-report", "stragglers",
       "network --format json --align-report", "overlap --format json",
-      "iterations --format json", "critical-path --format json"]),
+      "iterations --format json", "critical-path --format json", "report -o - --format json"]),
     ("--full --hosts 3 --ranks-per-host 2 --iterations 30 --seed 2 --pattern AllReduce:1048576,AllGather:65536",
      ["match", "summary --format json", "network --format json", "overlap --format json", "iterations",
-      "critical-path"], drop_steps),
+      "critical-path", "report -o - --format json"], drop_steps),
     # Traces in two segments each; where ranks differ, process 0 matches them.
     ("--steps --hosts 3 --ranks-per-host 2 --iterations 40 --channels 2 --seed 4 "
      "--pattern AllReduce:1048576,AllGather:65536",
      ["match --format json --align-report", "communicators --format json", "summary --format json --align-report",
       "stragglers --format json", "network --format json", "overlap", "iterations",
-      "critical-path"], in_segments),
+      "critical-path", "report -o - --format json"], in_segments),
     ("--hosts 3 --ranks-per-host 2 --iterations 40 --mismatch size:3:17 --seed 9 --pattern AllReduce:1048576",
      ["match --format json", "summary --format json"], in_segments),
     # Two files of one run.
     ("--steps --hosts 3 --ranks-per-host 2 --iterations 40 --seed 4 --pattern AllReduce:1048576,AllGather:65536",
-     ["match --format json --align-report", "communicators", "summary --format json", "stragglers", "network"],
-     add_copy),
+     ["match --format json --align-report", "communicators", "summary --format json", "stragglers", "network",
+      "report -o - --format json"], add_copy),
     # Ranks contradict each other, so one process gets all rows.
     ("--hosts 3 --ranks-per-host 2 --iterations 150 --jitter 0.2 --seed 7 "
      "--pattern AllReduce:1048576,Broadcast:65536,AllGather:4096",
-     ["summary --format json", "stragglers", "overlap", "iterations", "critical-path --format json"], swap_times),
+     ["summary --format json", "stragglers", "overlap", "iterations", "critical-path --format json",
+      "report -o - --format json"], swap_times),
 ]
+# Operations are shared out for these.
+SHARED_OUT = ("summary", "stragglers", "overlap", "iterations", "critical-path", "report -o - --format json")
 troubles = []
 
 
@@ -210,8 +222,8 @@ def check_equal(mpi, program, directory, is_in_turns):
         require(mpi.run(3, directory, words, RINGSIDE_MPI_PIECE_BYTES="1000")
                 == ringside(program, directory, words), f"messages in pieces: {words}")
     # Two runs are read one after the other.
-    words = ["compare", "job0", "job1"]
-    require(mpi.run(3, directory, words) == ringside(program, directory, words), "compare")
+    for words in (["compare", "job0", "job1"], ["report", "-o", "-", "--format", "json", "job0", "job1"]):
+        require(mpi.run(3, directory, words) == ringside(program, directory, words), f"two runs: {words}")
     # A partial and a trace; process 0 reads the partial.
     subprocess.run([program, "reduce", "job1", "-q", "-o", "job1.part"], cwd=directory, check=True)
     words = ["summary", "job1.part", "job2"]
@@ -274,8 +286,8 @@ def check_rows_stay(mpi, program, generate, directory):
         rows = received(["calls", "--format", "csv", job])
         summed_up = received(["match", job])
         require((summed_up < rows / 2) == (fault == ""), f"{job}: {summed_up} of {rows} bytes")
-        for command in ("summary", "stragglers", "overlap", "iterations", "critical-path"):
-            of_other = received([command, job], 1)
+        for command in SHARED_OUT:
+            of_other = received([*command.split(), job], 1)
             require((of_other > rows) == (fault == ""), f"{job}: {command} gives process 1 {of_other} bytes")
     # Sends and receives are of communicators of their own. Each process has read half of the traces.
     options = ("--operations-only --hosts 2 --ranks-per-host 4 --split 2 --iterations 50 "
@@ -286,8 +298,8 @@ def check_rows_stay(mpi, program, generate, directory):
     for command in ("match", "communicators", "network"):
         sent = int(statistics_of([command, "sends"], 1)[5])
         require(sent == transfers / 2 > 0, f"{command}: {sent} rows of {transfers} sends and receives")
-    for command in ("summary", "stragglers", "overlap", "iterations", "critical-path"):
-        require(int(statistics_of([command, "sends"])[5]) > 0, f"{command}: process 0 gives rows to process 1")
+    for command in SHARED_OUT:
+        require(int(statistics_of([*command.split(), "sends"])[5]) > 0, f"{command}: process 0 gives rows to process 1")
     # Rows of the network stay, too, and traces in several segments.
     for job, options in (("steps", "--steps"), ("kernels", "--full"), ("segments", "--operations-only")):
         subprocess.run([generate, str(directory / job), *options.split(), "--hosts", "4", "--ranks-per-host", "2",
@@ -296,8 +308,8 @@ def check_rows_stay(mpi, program, generate, directory):
             in_segments(trace)
         for command in ("match", "communicators", "network"):
             require(int(statistics_of([command, job], 1)[5]) == 0, f"{job}: {command} sends rows")
-        for command in ("summary", "stragglers", "overlap", "iterations", "critical-path"):
-            require(int(statistics_of([command, job])[5]) > 0, f"{job}: {command}: process 0 gives rows to process 1")
+        for command in SHARED_OUT:
+            require(int(statistics_of([*command.split(), job])[5]) > 0, f"{job}: {command}: process 0 gives rows to process 1")
     add_copy(next((directory / "kernels").glob("*.json")))
     require(int(statistics_of(["match", "kernels"], 1)[5]) == 0, "match sends rows where a file is left out")
     # Ranks of one host in processes of several, and hosts with files of their own.

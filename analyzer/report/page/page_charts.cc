@@ -193,7 +193,7 @@ std::vector<ShareBar> share_bars(const PageData& data) {
     }
   }
   std::vector<const metrics::RankShares*> ranks;
-  for (const metrics::RankShares& rank : data.shares) {
+  for (const metrics::RankShares& rank : data.shares.ranks) {
     if (rank.span_ns > 0) {
       ranks.push_back(&rank);
     }
@@ -261,7 +261,7 @@ void write_share_bars(JsonWriter& json, const PageData& data) {
 void write_late_maps(JsonWriter& json, const PageData& data) {
   json.begin_array("late_maps");
   for (std::size_t i = 0; i < std::min(data.late_maps.size(), kMaps); ++i) {
-    write_map(json, data, data.late_maps[i], data.first_call_ns);
+    write_map(json, data, data.late_maps[i], data.shares.first_call_ns);
   }
   json.end_array();
   json.integer("late_maps_left_out",

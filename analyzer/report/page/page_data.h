@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "analyzer/align/alignment.h"
+#include "analyzer/match/alike_calls.h"
 #include "analyzer/match/matcher.h"
 #include "analyzer/match/verdict.h"
 #include "analyzer/metrics/critical_path.h"
@@ -35,12 +36,12 @@ struct PageData {
   const match::Matches& matches;
   const align::Alignment& alignment;
   const std::vector<match::Judgement>& judgements;
-  std::int64_t first_call_ns = 0;  // of all, on the common clock
-  bool is_all_read = true;         // nothing was damaged or could not be read
+  const match::AlikeCalls* elsewhere = nullptr;  // operations whose rows are in other processes
+  bool is_all_read = true;                       // nothing was damaged or could not be read
   Summary summary;
   metrics::Stragglers stragglers;
   std::vector<metrics::RunIterations> iterations;
-  std::vector<metrics::RankShares> shares;
+  metrics::FoundShares shares;
   std::vector<metrics::LateMap> late_maps;
   metrics::Network network;
   metrics::CriticalPath critical_path;
@@ -49,9 +50,11 @@ struct PageData {
   std::function<void(Health&)> add_commands;
 };
 
-/// Measures all but `hang`, on all cores.
+/// Measures all but `hang`, on all cores. `elsewhere`: the operations whose rows are in other
+/// processes, if there are any; these measure them.
 PageData make_page_data(const facts::Facts& facts, const model::Problems& problems,
-                        std::vector<std::string> duplicates);
+                        std::vector<std::string> duplicates,
+                        const match::AlikeCalls* elsewhere = nullptr);
 
 /// The whole data of the page. docs/report.md describes it.
 std::string page_json(const PageData& data);

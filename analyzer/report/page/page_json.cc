@@ -56,7 +56,7 @@ void write_times(JsonWriter& json, const PageData& data) {
   bool knows_waiting = false;
   std::uint64_t undivided = 0;
   const double all_ns = ranks_time_ns(data);
-  for (const metrics::RankShares& rank : data.shares) {
+  for (const metrics::RankShares& rank : data.shares.ranks) {
     span_ns = std::max(span_ns, rank.span_ns);
     waiting_ns += static_cast<double>(rank.waiting_ns);
     knows_waiting = knows_waiting || rank.knows_waiting();
@@ -189,7 +189,7 @@ void write_integer(JsonWriter& json, std::int64_t value, std::string_view key) {
 
 double ranks_time_ns(const PageData& data) {
   double sum_ns = 0;
-  for (const metrics::RankShares& rank : data.shares) {
+  for (const metrics::RankShares& rank : data.shares.ranks) {
     sum_ns += static_cast<double>(rank.span_ns);
   }
   return sum_ns;
@@ -200,8 +200,8 @@ std::string page_json(const PageData& data) {
   Document network = make_network_report(data.traces, data.network, kRows, false);
   std::erase_if(network.tables, [](const Table& table) { return table.key == "matrix"; });
   const Document match = match_document(data.traces, data.matches, data.judgements, kMostJudged,
-                                        false, data.is_all_read);
-  const Document communicators = communicators_document(data.traces, data.matches);
+                                        false, data.is_all_read, data.elsewhere);
+  const Document communicators = communicators_document(data.traces, data.matches, data.elsewhere);
   const Document iterations = iterations_document(data.iterations, data.traces, data.matches, true);
   const Document topology =
       topology_document(metrics::find_topology(data.traces), true, std::nullopt);
@@ -215,7 +215,7 @@ std::string page_json(const PageData& data) {
       {"mismatches", &match},         {"communicators", &communicators},
       {"iterations", &iterations},    {"critical-path", &path},
       {"completeness", &completeness}};
-  std::vector<Table> own = {bandwidth_table(data.summary), shares_table(data.shares),
+  std::vector<Table> own = {bandwidth_table(data.summary), shares_table(data.shares.ranks),
                             traces_table(data), alignment_table(data.alignment)};
   const bool are_dumps = data.summary.inputs.are_dumps();
   if (are_dumps) {  // they have no times

@@ -2,13 +2,11 @@
 #include <algorithm>
 #include <array>
 #include <functional>
-#include <limits>
-#include <map>
 #include <utility>
 
 #include "analyzer/match/describe.h"
+#include "analyzer/metrics/figures_elsewhere.h"
 #include "analyzer/metrics/global_ranks.h"
-#include "analyzer/metrics/own_calls.h"
 #include "analyzer/metrics/rank_waits.h"
 #include "analyzer/model/parallel.h"
 #include "analyzer/report/align_report.h"
@@ -18,18 +16,6 @@ namespace ringside::report {
 namespace {
 
 constexpr std::ptrdiff_t kBusbwColumn = 13;  // of the table of bandwidths
-
-constexpr std::int64_t kNever_ns = std::numeric_limits<std::int64_t>::max();
-
-// The first call of the operation on any of its ranks, on the common clock.
-std::int64_t first_call_of(const facts::Facts& facts, const facts::SeenOperation& seen) {
-  std::int64_t first_ns = kNever_ns;
-  for (std::size_t i = 0; i < seen.parts.size(); ++i) {
-    const std::int64_t call_ns = metrics::call_time(seen.executions[i]).value_or(0);
-    first_ns = std::min(first_ns, facts.alignment().to_common_ns(seen.parts[i].file, call_ns));
-  }
-  return first_ns;
-}
 
 std::int64_t to_ns(double value_ns) {
   constexpr double kMost = 9e18;
@@ -85,37 +71,22 @@ std::vector<Cell> bandwidth_row(const std::string& label, const metrics::Row& ro
   return cells;
 }
 
-}  // namespace
-
-PageData make_page_data(const facts::Facts& facts, const model::Problems& problems,
-                        std::vector<std::string> duplicates) {
-  const model::Traces& traces = facts.traces();
-  const match::Matches& matches = facts.matches();
-  const align::Alignment& alignment = facts.alignment();
-  PageData data{traces,    matches,
-                alignment, facts.judgements(),
-                {},        count_unread(traces, problems) == 0,
-                {},        {},
-                {},        {},
-                {},        {},
-                {},        {},
-                {}};
-  const metrics::GlobalRanks who(traces, matches);
+// Measures all operations, whose rows are here.
+void measure(const facts::Facts& facts, const model::Problems& problems,
+             std::vector<std::string> duplicates, PageData& data) {
+  const metrics::GlobalRanks who(data.traces, data.matches);
   metrics::RankWaits waits(facts, who);
   metrics::PathFinder path(facts);
   {
     // All that needs the facts of the operations is found of one reading of them.
     metrics::TimeShares shares(facts);
-    std::vector<std::int64_t> first_call_ns(core_count(), kNever_ns);  // by thread
-    data.summary = make_summary(
-        facts, problems, std::move(duplicates), metrics::RowsBy::kKind, &data.stragglers,
-        [&](std::size_t thread, const facts::SeenOperation& seen) {
-          shares.add(thread, seen);
-          path.add(thread, seen);
-          waits.add(thread, seen);
-          first_call_ns[thread] = std::min(first_call_ns[thread], first_call_of(facts, seen));
-        });
-    data.first_call_ns = *std::min_element(first_call_ns.begin(), first_call_ns.end());
+    data.summary =
+        make_summary(facts, problems, std::move(duplicates), metrics::RowsBy::kKind,
+                     &data.stragglers, [&](std::size_t thread, const facts::SeenOperation& seen) {
+                       shares.add(thread, seen);
+                       path.add(thread, seen);
+                       waits.add(thread, seen);
+                     });
     data.shares = shares.finish();
   }
   const std::array<std::function<void()>, 3> sections = {
@@ -124,8 +95,54 @@ PageData make_page_data(const facts::Facts& facts, const model::Problems& proble
         data.late_maps = metrics::find_late_maps(facts, data.iterations);
       },
       [&] { data.critical_path = path.find(); },
-      [&] { data.network = metrics::find_network(traces, alignment); }};
+      [&] { data.network = metrics::find_network(data.traces, data.alignment); }};
   for_each_on_cores(sections.size(), [&](std::size_t, std::size_t i) { sections[i](); });
+}
+
+// Has other processes measure operations, too. They give away the rows of the network first, and
+// those of ranks with what repeats in them.
+void measure_elsewhere(const facts::Facts& facts, const model::Problems& problems,
+                       std::vector<std::string> duplicates, PageData& data) {
+  metrics::FiguresElsewhere& figures = *metrics::figures_elsewhere();
+  data.network =
+      figures.network(data.traces, data.alignment, data.elsewhere->matches.communicators);
+  data.iterations = figures.iterations(facts, 0);
+  data.shares = figures.shares(facts);
+  data.late_maps = metrics::find_late_maps(
+      data.traces, data.matches, data.iterations,
+      [&](const std::vector<std::uint32_t>& but) { return figures.late_waits(facts, but); });
+  metrics::FiguresFound found =
+      figures.find(facts, metrics::RowsBy::kKind, metrics::RowsBy::kCaller);
+  data.stragglers = std::move(found.late);
+  data.summary = make_summary(data.traces, data.matches, data.alignment, problems,
+                              std::move(duplicates), metrics::RowsBy::kKind, std::move(found.rows));
+  data.critical_path = figures.critical_path(facts, metrics::RowsBy::kKind);
+}
+
+}  // namespace
+
+PageData make_page_data(const facts::Facts& facts, const model::Problems& problems,
+                        std::vector<std::string> duplicates, const match::AlikeCalls* elsewhere) {
+  PageData data{facts.traces(),
+                facts.matches(),
+                facts.alignment(),
+                facts.judgements(),
+                elsewhere,
+                count_unread(facts.traces(), problems) == 0,
+                {},
+                {},
+                {},
+                {},
+                {},
+                {},
+                {},
+                {},
+                {}};
+  if (elsewhere != nullptr) {
+    measure_elsewhere(facts, problems, std::move(duplicates), data);
+  } else {
+    measure(facts, problems, std::move(duplicates), data);
+  }
   return data;
 }
 
@@ -208,8 +225,8 @@ Table traces_table(const PageData& data) {
       dropped += callbacks;
     }
     table.rows.push_back({file.path, file.process.host, file.process.pid,
-                          cell_of(file.process.launcher_rank),
-                          std::uint64_t{file.operations.size()}, file.size_bytes,
+                          cell_of(file.process.launcher_rank), file.operation_count(),
+                          file.size_bytes,
                           std::string(file.recovered      ? "recovered"
                                       : file.process.dump ? "dump"
                                       : file.closed       ? "closed"

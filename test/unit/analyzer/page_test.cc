@@ -56,7 +56,7 @@ model::Traces two_ranks(std::int64_t first_start_ns, std::int64_t second_start_n
 
 TEST_CASE("every moment of a rank is transfer, waiting, enqueued or outside") {
   const Made made(two_ranks(3'000, 13'000, 20'000, 2));
-  const auto shares = made.page().shares;
+  const auto shares = made.page().shares.ranks;
   REQUIRE(shares.size() == 2);
   CHECK(shares[0].label == "rank 0");
   CHECK(shares[0].enqueued_ns == 2 * 2'000);
@@ -77,7 +77,7 @@ TEST_CASE("where an absent rank may have been the last, only a part of the waiti
     file.contexts[1].nranks = 3;
   }
   const Made made(std::move(traces));
-  const auto shares = made.page().shares;
+  const auto shares = made.page().shares.ranks;
   REQUIRE(shares.size() == 2);
   CHECK(shares[0].undivided == 1);
   CHECK(shares[0].waiting_ns == 10'000 - kOpen_ns);
