@@ -82,17 +82,24 @@ void Cascade::for_each_cause(std::size_t operation, const RankTimes& late, std::
   if (visits.empty()) {
     return;
   }
-  const model::Operation own =
-      match::operation_of(facts_.traces(), facts_.matches().parts[late.part]);
+  const match::Matches& matches = facts_.matches();
+  const model::Operation own = match::operation_of(facts_.traces(), matches.parts[late.part]);
+  const std::uint32_t communicator = matches.operations[operation].communicator;
   Delay alike;  // what the waiter waited, less what the late rank did in the same time
   // The last that both left together. Only what held the late rank for longer delayed it alone.
   const Visit* together = nullptr;
   for (const Visit& visit : visits) {
-    const bool has_to_wait =
-        visit.thread == own.tid || (visit.stream != model::kNoName && visit.stream == own.stream);
+    const bool is_on_stream = visit.stream != model::kNoName && visit.stream == own.stream;
+    const bool has_to_wait = visit.thread == own.tid || is_on_stream;
+    // A stream runs one kernel after the other, in the order of the visits. Stamps of two
+    // communicators need not show it, since those of each err by themselves.
+    const bool is_own_kernel =
+        visit.communicator == communicator && visit.group && visit.group == own.group;
+    const std::int64_t error_ns =
+        is_on_stream && !is_own_kernel ? add_saturating(visit.late_ns, late.error.early_ns) : 0;
     // The rank's own clock decides, since the estimates of the hosts' clocks bend durations.
-    const bool is_before = visit.own_end_ns && own.end_ns && late.has_execution
-                               ? *visit.own_end_ns <= own.start_ns
+    const bool is_before = visit.own_end_ns && own.end_ns && own.start_ns && late.has_execution
+                               ? subtract_saturating(*visit.own_end_ns, *own.start_ns) <= error_ns
                                : visit.end_ns <= late.arrival_ns;
     if (!is_before) {
       continue;
@@ -277,9 +284,9 @@ void Cascade::remember(std::size_t operation, const std::vector<RankTimes>& rows
     }
     const facts::Interval& wait = charges.waits[i];
     visits.push_front({operations_, charges.holds_up_all, matched.communicator, pair,
-                       rows[i].end_ns, rows[i].has_execution ? own.end_ns : std::nullopt, own.tid,
-                       own.stream, wait.least_ns, std::max(wait.most_ns, wait.least_ns), origins[i],
-                       possible});
+                       rows[i].end_ns, rows[i].has_execution ? own.end_ns : std::nullopt,
+                       rows[i].error.late_ns, own.tid, own.stream, own.group, wait.least_ns,
+                       std::max(wait.most_ns, wait.least_ns), origins[i], possible});
   }
 }
 

@@ -88,8 +88,8 @@ class Cascade {
       for (Visit& visit : of_rank) {
         std::uint64_t place = places.empty() ? 0 : places[visit.possible];
         archive(visit.operation, visit.holds_up_all, visit.communicator, visit.pair, visit.end_ns,
-                visit.own_end_ns, visit.thread, visit.stream, visit.waited_ns, visit.most_ns,
-                visit.waited, place);
+                visit.own_end_ns, visit.late_ns, visit.thread, visit.stream, visit.group,
+                visit.waited_ns, visit.most_ns, visit.waited, place);
         visit.possible = shared.at(place);
       }
     }
@@ -103,9 +103,11 @@ class Cascade {
     std::vector<std::uint32_t> pair;  // its ranks, if it is one
     std::int64_t end_ns = 0;
     std::optional<std::int64_t> own_end_ns;  // by the rank's own clock, if it was seen to run
+    std::int64_t late_ns = 0;                // by which that may be late
     std::uint32_t thread = 0;
     model::NameId stream = model::kNoName;
-    std::int64_t waited_ns = 0;  // surely
+    std::optional<std::uint64_t> group;  // in its file; those of a communicator are one kernel
+    std::int64_t waited_ns = 0;          // surely
     std::int64_t most_ns = 0;
     std::vector<Origin> waited;  // surely, because of these
     /// The most that any rank of the operation waited, by the rank that it was due to.

@@ -343,5 +343,52 @@ TEST_CASE("a rank that another stream held for longer passes that on") {
   CHECK_FALSE(of_pid(103).is_straggler);
 }
 
+TEST_CASE("a stream runs its kernels in their order, though their stamps overlap") {
+  // Pairs as above, on one stream: tensors, then data. Stamps of tensors' kernels are 2 us late,
+  // and those for data begin 1 us behind them. Rank 3 comes 5 ms late, so rank 2 does to its
+  // second.
+  constexpr std::int64_t kMicrosecond_ns = 1000;
+  constexpr std::int64_t kBehind_ns = 5'000 * kMicrosecond_ns;
+  constexpr std::int64_t kRan_ns = 100 * kMicrosecond_ns;
+  constexpr int kIterations = 100;
+  TraceBuilder builder;
+  const model::NameId stream = builder.traces().names.id("0x1");
+  for (std::uint32_t rank = 0; rank < 4; ++rank) {
+    model::TraceFile& file = builder.add_file(rank, "0xa" + std::to_string(rank / 2), 2);
+    file.contexts[1].rank = rank % 2;
+    file.contexts[2] = file.contexts[1];
+    file.contexts[2].comm = "0xb" + std::to_string(rank % 2);
+    file.contexts[2].rank = rank / 2;
+    for (int i = 0; i < kIterations; ++i) {
+      const std::int64_t at_ns = 1'000 * kMicrosecond_ns + 20'000 * kMicrosecond_ns * i;
+      const std::int64_t behind_ns = i == 0 ? 0 : kBehind_ns;
+      const std::int64_t call_ns = at_ns + (rank == 3 ? behind_ns : 0);
+      const std::int64_t tensor_end_ns = at_ns + kRan_ns + (rank >= 2 ? behind_ns : 0);
+      const auto add = [&](std::uint32_t context, std::int64_t start_ns, std::int64_t end_ns) {
+        model::Operation& one = builder.add("AllReduce", static_cast<std::uint64_t>(i));
+        one.context = context;
+        one.stream = stream;
+        one.enqueue_start_ns = call_ns - 8 * kMicrosecond_ns;
+        one.start_ns = start_ns;
+        one.end_ns = end_ns;
+      };
+      add(1, call_ns + 2 * kMicrosecond_ns, tensor_end_ns + 2 * kMicrosecond_ns);
+      add(2, tensor_end_ns + kMicrosecond_ns, at_ns + behind_ns + 2 * kRan_ns);
+    }
+    file.contexts[1].operations = file.contexts[2].operations = kIterations;
+  }
+  const Stragglers found = find_late_ranks(builder.traces());
+  const auto of_pid = [&](std::int32_t pid) {
+    return *std::find_if(found.ranks.begin(), found.ranks.end(),
+                         [&](const Lateness& one) { return one.pid == pid; });
+  };
+  constexpr std::int64_t kWaited_ns = 3 * (kIterations - 1) * kBehind_ns;
+  CHECK(of_pid(103).cost_ns == Approx(kWaited_ns).epsilon(0.03));
+  CHECK(of_pid(103).cost_ns <= kWaited_ns);
+  CHECK(of_pid(103).cost_most_ns >= kWaited_ns);
+  CHECK(of_pid(102).cost_ns <= kIterations * kRan_ns);
+  CHECK_FALSE(of_pid(102).is_straggler);
+}
+
 }  // namespace
 }  // namespace ringside::metrics
