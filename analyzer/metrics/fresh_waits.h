@@ -19,27 +19,59 @@ class FreshWaits {
  public:
   explicit FreshWaits(std::size_t ranks) : ranks_(ranks) {}
 
-  /// `wait`: what that rank waited in an operation, in which its times are `row`. Returns the part
-  /// of it that is surely beyond all before, and the most that may be.
-  facts::Interval take(std::uint32_t rank, const facts::RankTimes& row, facts::Interval wait);
+  /// `wait`: what that rank waited in an operation of that communicator, in which its times are
+  /// `row`. Returns the part of it that is surely beyond all before, and the most that may be.
+  facts::Interval take(std::uint32_t rank, std::uint32_t communicator, const facts::RankTimes& row,
+                       facts::Interval wait);
+
+  /// The most that all ranks waited together.
+  std::int64_t most_ns() const;
 
   template <typename Archive>
   void transfer(Archive& archive) {
-    archive(ranks_);
+    archive(ranks_, most_ns_);
   }
 
  private:
   static constexpr std::int64_t kNever = std::numeric_limits<std::int64_t>::min();
 
-  // For the least, all before the end of the last wait counts as waited. For the most, only the
-  // wait before does, with those that it touches.
+  struct Span {
+    std::int64_t from_ns = kNever;
+    std::int64_t until_ns = kNever;
+
+    std::int64_t shared_ns(const Span& other) const;
+    bool touches(const Span& other) const {
+      return from_ns <= other.until_ns && other.from_ns <= until_ns;
+    }
+    /// Takes the other one in, if they touch; else it becomes the other one.
+    void join(const Span& other);
+  };
+
+  // Of a communicator, whose stamps on one rank err alike: so its waits overlap as they seem to.
+  struct OfCommunicator {
+    std::uint32_t communicator = 0;
+    Span possibly;  // the wait before, with those that it touches
+  };
+
   struct OfRank {
-    std::int64_t surely_until_ns = kNever;
-    std::int64_t possibly_from_ns = kNever;
-    std::int64_t possibly_until_ns = kNever;
+    std::int64_t surely_until_ns = kNever;  // for the least, all before that counts as waited
+    Span surely;                            // the wait before, with those that it touches
+    std::vector<OfCommunicator> communicators;
+    // What was possible at the same time as the wait before: when, and how much by communicator.
+    Span possibly;
+    std::int64_t sum_ns = 0;
+
+    std::int64_t most_ns() const;
+    Span& of(std::uint32_t communicator);
+
+    template <typename Archive>
+    void transfer(Archive& archive) {
+      archive(surely_until_ns, surely, communicators, possibly, sum_ns);
+    }
   };
 
   std::vector<OfRank> ranks_;
+  std::int64_t most_ns_ = 0;  // but for OfRank::most_ns()
 };
 
 }  // namespace ringside::metrics

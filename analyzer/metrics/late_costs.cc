@@ -235,12 +235,12 @@ void LateCosts::take_waits(const match::MatchedOperation& matched,
   for (std::uint32_t i = 0; i < rows_.size(); ++i) {
     const std::uint32_t rank = rank_of(matched, i);
     const facts::Interval& wait = charges.waits[i];
-    const facts::Interval& fresh = fresh_.emplace_back(fresh_waits_.take(rank, rows_[i], wait));
+    const facts::Interval& fresh =
+        fresh_.emplace_back(fresh_waits_.take(rank, matched.communicator, rows_[i], wait));
     is_all_fresh_ =
         is_all_fresh_ && fresh.least_ns == wait.least_ns && fresh.most_ns == wait.most_ns;
     raise(counts.waited_ns, fresh.least_ns);
     raise(here.waited_ns, fresh.least_ns);
-    raise(counts.waited_most_ns, fresh.most_ns);
     raise(ranks[rank].facts.waited_ns, fresh.least_ns);
   }
   if (is_all_fresh_) {
@@ -432,8 +432,8 @@ void LateCosts::note_last(const match::MatchedOperation& matched) {
 void LateCosts::finish() {
   counts.all_time_ns = times_.all_ns();
   // Nobody waits for longer than it is there, whatever its calls leave open.
-  counts.waited_most_ns =
-      std::min(counts.waited_most_ns, std::max(counts.all_time_ns, counts.waited_ns));
+  counts.waited_most_ns = std::clamp(fresh_waits_.most_ns(), counts.waited_ns,
+                                     std::max(counts.all_time_ns, counts.waited_ns));
   counts.grouped_by = grouping_.by();
   for (const auto& [group, waited] : waited_) {
     WaitedAt& all = counts.by_group[{grouping_.text_of(group.first), group.second}];

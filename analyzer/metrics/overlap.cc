@@ -5,6 +5,7 @@
 
 #include "analyzer/metrics/global_ranks.h"
 #include "analyzer/metrics/interval_sweep.h"
+#include "analyzer/metrics/merge_runs.h"
 #include "analyzer/model/saturating.h"
 
 namespace ringside::metrics {
@@ -130,14 +131,16 @@ void find_waits(const facts::Facts& facts, Overlap& overlap,
       } else if (row.has_execution &&
                  std::max({row.best_wait_ns, row.wait.least_ns, row.wait.most_ns}) > 0) {
         take({rank, row.arrival_ns, row.best_wait_ns, row.latest_ns(), row.wait.least_ns,
-              row.earliest_ns(), row.wait.most_ns});
+              row.earliest_ns(), row.wait.most_ns, row.waits_until_ns(row.wait.most_ns),
+              matches.operations[i].communicator});
       }
     }
   }
 }
 
 void WaitingRanks::add(const WaitTable::Row& row) {
-  const auto& [rank, arrival_ns, best_ns, latest_ns, least_ns, earliest_ns, most_ns] = row;
+  const auto& [rank, arrival_ns, best_ns, latest_ns, least_ns, earliest_ns, most_ns, last_ns,
+               communicator] = row;
   const auto add = [](Intervals& intervals, std::int64_t from_ns, std::int64_t waited_ns) {
     if (waited_ns > 0) {
       intervals.emplace_back(from_ns, add_saturating(from_ns, waited_ns));
@@ -146,7 +149,39 @@ void WaitingRanks::add(const WaitTable::Row& row) {
   Waits& waits = ranks_[static_cast<std::size_t>(rank)];
   add(waits.best, arrival_ns, best_ns);
   add(waits.least, latest_ns, least_ns);
-  add(waits.most, earliest_ns, most_ns);
+  if (most_ns > 0) {
+    const std::int64_t until_ns = add_saturating(earliest_ns, most_ns);
+    waits.most.push_back({earliest_ns, until_ns, std::max(until_ns, last_ns),
+                          static_cast<std::uint32_t>(communicator)});
+  }
+}
+
+// Stamps of a communicator err alike, so its waits overlap as they seem to. Those of two may be
+// apart though they seem to overlap: then all of both counts, but no more than there is from the
+// first moment at which the rank may have waited to the last.
+std::int64_t WaitingRanks::most_ns(std::vector<Possible>& waits) {
+  merge_runs(waits);
+  std::int64_t total_ns = 0;
+  std::map<std::uint32_t, std::int64_t> until_ns;  // by communicator
+  for (std::size_t first = 0; first < waits.size();) {
+    std::int64_t sum_ns = 0;
+    std::int64_t last_ns = waits[first].last_ns;
+    std::size_t i = first;
+    for (; i < waits.size() && waits[i].from_ns <= last_ns; ++i) {
+      const Possible& wait = waits[i];
+      const auto known = until_ns.try_emplace(wait.communicator, wait.from_ns).first;
+      const std::int64_t from_ns = std::max(wait.from_ns, known->second);
+      if (wait.until_ns > from_ns) {
+        sum_ns = add_saturating(sum_ns, subtract_saturating(wait.until_ns, from_ns));
+        known->second = wait.until_ns;
+      }
+      last_ns = std::max(last_ns, wait.last_ns);
+    }
+    const std::int64_t span_ns = subtract_saturating(last_ns, waits[first].from_ns);
+    total_ns = add_saturating(total_ns, std::min(sum_ns, span_ns));
+    first = i;
+  }
+  return total_ns;
 }
 
 void WaitingRanks::finish(Overlap& overlap) {
@@ -154,7 +189,7 @@ void WaitingRanks::finish(Overlap& overlap) {
     Waits waits = std::move(ranks_[i]);
     RankOverlap& rank = overlap.ranks[i];
     rank.waiting_least_ns = union_ns(waits.least);
-    rank.waiting_most_ns = std::max(union_ns(waits.most), rank.waiting_least_ns);
+    rank.waiting_most_ns = std::max(most_ns(waits.most), rank.waiting_least_ns);
     rank.waiting_ns = std::clamp(union_ns(waits.best), rank.waiting_least_ns, rank.waiting_most_ns);
   }
 }

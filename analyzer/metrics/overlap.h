@@ -78,8 +78,8 @@ Overlap find_running(const facts::Facts& facts);
 
 /// When a rank waited in one operation. The columns: the rank, an index into Overlap::ranks; then
 /// the beginning and the length of the best guess, of the least and of the most. A length of 0: it
-/// did not wait.
-using WaitTable = model::PackedTable<std::array<std::size_t, 7>{0, 1, 2, 1, 4, 1, 6}>;
+/// did not wait. Then the last moment at which it may have waited, and the communicator.
+using WaitTable = model::PackedTable<std::array<std::size_t, 9>{0, 1, 2, 1, 4, 1, 6, 1, 8}>;
 
 /// Calls take(row) for each wait in operations whose rows are here, and counts those whose times
 /// contradict each other.
@@ -98,11 +98,23 @@ class WaitingRanks {
  private:
   using Intervals = std::vector<std::pair<std::int64_t, std::int64_t>>;
 
+  /// A wait that is possible: as long as this, and at any time up to `last_ns`.
+  struct Possible {
+    std::int64_t from_ns = 0;
+    std::int64_t until_ns = 0;
+    std::int64_t last_ns = 0;
+    std::uint32_t communicator = 0;
+
+    bool operator<(const Possible& other) const { return from_ns < other.from_ns; }
+  };
+
   struct Waits {
     Intervals best;
     Intervals least;
-    Intervals most;
+    std::vector<Possible> most;
   };
+
+  static std::int64_t most_ns(std::vector<Possible>& waits);
 
   std::vector<Waits> ranks_;
 };

@@ -103,7 +103,8 @@ TEST_CASE("ranks wait once in the operations of a group, and in those of several
   CHECK(found.late.share_of(late) <= truth);
   CHECK(found.late.share_of(late) == Approx(truth).epsilon(0.02));
   CHECK(found.late.most_share_of(late) >= truth);
-  CHECK(found.late.most_share_of(late) == Approx(truth).epsilon(0.05));
+  // Each of the other seven may have gone on for the microseconds that stamps are off.
+  CHECK(found.late.most_share_of(late) == Approx(truth).epsilon(0.08));
   const GlobalRanks who(found.facts.traces(), found.matches);
   RankWaits waits(found.facts, who);
   std::vector<std::uint32_t> all(found.matches.operations.size());
@@ -388,6 +389,48 @@ TEST_CASE("a stream runs its kernels in their order, though their stamps overlap
   CHECK(of_pid(103).cost_most_ns >= kWaited_ns);
   CHECK(of_pid(102).cost_ns <= kIterations * kRan_ns);
   CHECK_FALSE(of_pid(102).is_straggler);
+}
+
+TEST_CASE("what a rank may cost is not taken for another one's that may have been late meanwhile") {
+  // Rank 0 runs an operation with rank 1, and beside it, on another stream, one with rank 2. Both
+  // take 5 ms of its time. Nothing is known of the hosts' clocks. The first one has 5 ms of data;
+  // to the second one rank 2 comes 4.9 ms late. There are no others that pass lateness on.
+  constexpr std::int64_t kBehind_ns = 49 * kMs / 10;
+  TraceBuilder builder;
+  const model::NameId streams[] = {builder.traces().names.id("0x1"),
+                                   builder.traces().names.id("0x2")};
+  const auto add_file = [&](std::uint32_t process, std::uint32_t rank, const char* comm) {
+    model::TraceFile& file = builder.add_file(process, comm, 2);
+    file.contexts[1].rank = rank;
+    file.process.host = "node" + std::to_string(process);
+    return &file;
+  };
+  const auto add_one = [&](std::uint32_t context, std::size_t stream, std::int64_t behind_ns) {
+    model::Operation& one = add(builder, "AllReduce", 0, kMs + behind_ns, 6 * kMs);
+    one.stream = streams[stream];
+    one.context = context;
+  };
+  model::TraceFile* const both = add_file(0, 0, "0xa");
+  both->contexts[2] = both->contexts[1];
+  both->contexts[2].comm = "0xb";
+  add_one(1, 0, 0);
+  add_one(2, 1, 0);
+  both->contexts[1].operations = both->contexts[2].operations = 1;
+  add_file(1, 1, "0xa");
+  add_one(1, 0, 0);
+  add_file(2, 1, "0xb");
+  add_one(1, 1, kBehind_ns);
+  const model::Traces& traces = builder.traces();
+  const match::Matches matches = match::match_operations(traces);
+  const auto alignment = align::Alignment::none(traces);
+  const Stragglers found = find_stragglers(facts::Facts(traces, matches, alignment));
+  for (const std::int32_t pid : {101, 102}) {
+    const auto late = std::find_if(found.ranks.begin(), found.ranks.end(),
+                                   [&](const Lateness& one) { return one.pid == pid; });
+    REQUIRE(late != found.ranks.end());
+    CHECK(late->cost_ns == 0);
+    CHECK(late->cost_most_ns >= kBehind_ns);
+  }
 }
 
 }  // namespace

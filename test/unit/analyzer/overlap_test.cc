@@ -85,6 +85,33 @@ TEST_CASE("where clocks or ranks are not known, all of the time may be waiting")
   }
 }
 
+TEST_CASE("waits that late stamps put beside each other count both") {
+  // Two communicators on one stream, each of which two ranks share. Rank 1 comes 50 us late to
+  // both: rank 0 waits from 0 to 50 us, and from 60 to 110 us. The kernels of the second one always
+  // start 60 us after their call, so their stamps may be late by as much.
+  TraceBuilder builder;
+  for (std::uint32_t rank = 0; rank < 2; ++rank) {
+    model::TraceFile& file = builder.add_file(rank);
+    file.contexts[2] = file.contexts[1];
+    file.contexts[2].comm = "0x2";
+    for (std::uint64_t seq = 0; seq < 8; ++seq) {
+      const auto begin_ns = static_cast<std::int64_t>(1'000'000 + 1'000'000 * seq);
+      for (const std::uint32_t context : {1U, 2U}) {
+        model::Operation& one = builder.add("AllReduce", seq);
+        one.context = context;
+        one.enqueue_start_ns = begin_ns;
+        one.start_ns = begin_ns + (context == 2 ? 60'000 : 0) + (rank == 1 ? 50'000 : 0);
+        one.end_ns = begin_ns + (context == 2 ? 111'000 : 51'000);
+      }
+    }
+    file.contexts[1].operations = file.contexts[2].operations = 8;
+  }
+  const Overlap overlap = overlap_of(builder);
+  CHECK(overlap.ranks[0].waiting_most_ns >= 8 * 100'000);
+  // It is no more than there is from the first arrival to the last end, and the timer's step.
+  CHECK(overlap.ranks[0].waiting_most_ns <= 8 * 112'000);
+}
+
 TEST_CASE("absurd times of operations do not overflow their sums") {
   TraceBuilder builder;
   for (std::uint32_t rank = 0; rank < 2; ++rank) {
