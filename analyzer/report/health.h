@@ -33,7 +33,7 @@ struct Health {
       status;  // "error", "warning", "ok" or "unknown": nothing is wrong, but not all is known
   std::string headline;  // a sentence without its full stop
   std::vector<HealthFinding> findings;
-  bool has_timeline = true;         // the records have times, of which `ringside merge` makes one
+  bool has_timeline = true;         // `ringside merge` can make one of the inputs
   std::string report_command = {};  // that writes the page with all of it
   /// The command that makes a timeline from {from} to {to}, in seconds.
   std::string merge_command = {};
