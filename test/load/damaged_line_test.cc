@@ -6,6 +6,7 @@
 #include <random>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "analyzer/load/trace_loader.h"
@@ -47,6 +48,35 @@ TEST_CASE("args that are not read must be JSON") {
         R"({"ph":"e","cat":"step","name":"send steps channel 0","args":{"x":[{"y":-1.5e9}]}},)"}) {
     INFO(line);
     CHECK(bad_lines(line) == 0);
+  }
+}
+
+TEST_CASE("lines of a reading of the machine have their time, and values of their kinds") {
+  const auto line = [](const std::string& name, const std::string& args) {
+    return R"({"ph":"M","name":"ringside_)" + name + R"(","args":{)" + args + "}},";
+  };
+  for (const auto& [name, args] : std::vector<std::pair<std::string, std::string>>{
+           {"topology", R"("":1)"},
+           {"topology", R"("ts_ns":5,"state":"well")"},
+           {"topology", R"("ts_ns":5,"state":"failed","left_out":-1)"},
+           {"gpu", R"("index":0)"},
+           {"gpu", R"("ts_ns":5,"links":{"link":0})"},
+           {"gpu", R"("ts_ns":5,"links":[{"link":0,"replay":-1}])"},
+           {"port", R"("device":"mlx5_0")"},
+           {"port", R"("ts_ns":5,"counters":{"a":"1"})"},
+           {"port", R"("ts_ns":5,"counters":{"a":"0x"})"},
+           {"port", R"("ts_ns":5,"counters":{"a":"0x10000000000000000"})"},
+           {"clock", R"("ts_ns":5,"realtime_ns":"0x1","monotonic_ns":"0x2","uncertainty_ns":4,)"
+                     R"("step_after_ns":"1")"}}) {
+    INFO(name << args);
+    CHECK(bad_lines(line(name, args)) == 1);
+  }
+  for (const auto& [name, args] : std::vector<std::pair<std::string, std::string>>{
+           {"topology", R"("ts_ns":5,"state":"complete")"},
+           {"gpu", R"("ts_ns":5,"links":[])"},
+           {"port", R"("ts_ns":5,"counters":{"a":"0xffffffffffffffff","b":0})"}}) {
+    INFO(name << args);
+    CHECK(bad_lines(line(name, args)) == 0);
   }
 }
 
@@ -97,6 +127,14 @@ TEST_CASE("lines of any kind with their structure damaged") {
       R"("given_up":{"Coll":1},"by_thread":[{"tid":1,"produced":3}]}},)",
       R"({"ph":"M","name":"ringside_clock","args":{"ts_ns":5,"realtime_ns":"0x1",)"
       R"("monotonic_ns":"0x2","uncertainty_ns":4,"x":[{"y":1}]}},)",
+      R"({"ph":"M","name":"ringside_clock","args":{"ts_ns":5,"realtime_ns":"0x1",)"
+      R"("monotonic_ns":"0x2","uncertainty_ns":4,"synchronised":true,"step_after_ns":1}},)",
+      R"({"ph":"M","name":"ringside_topology","args":{"ts_ns":5,"state":"failed","reason":"none",)"
+      R"("took_ns":3,"gpus":0,"ports":0,"left_out":1}},)",
+      R"({"ph":"M","name":"ringside_gpu","args":{"ts_ns":5,"index":1,"pci":"0000:3b:00.0",)"
+      R"("numa_node":0,"links":[{"link":0,"up":true,"remote":"gpu","replay":2,"x":[1]},{"link":1}]}},)",
+      R"({"ph":"M","name":"ringside_port","args":{"ts_ns":5,"device":"mlx5_0","port":1,)"
+      R"("rate_mbit_s":200000,"counters":{"link_downed":1,"port_xmit_data":"0xff"}}},)",
       R"({"ph":"M","name":"ringside_end","args":{"ts_ns":5,"operations":1,"x":{"z":[1]}}},)",
       R"({"ph":"b","cat":"step","id2":{"local":"0x1"},"ts":5.000,"name":"send steps channel 0",)"
       R"("args":{"context":1,"op":1,"peer":1,"x":{"y":[1]}}},)",

@@ -165,6 +165,54 @@ std::string describe(const model::Account& account) {
   return text.text();
 }
 
+std::string describe(const topology::Gpu& gpu) {
+  Text text("gpu");
+  text.add("index", gpu.index)
+      .add("pci", gpu.pci)
+      .add("uuid", gpu.uuid)
+      .add("name", gpu.name)
+      .add("compute_major", gpu.compute_major)
+      .add("compute_minor", gpu.compute_minor)
+      .add("memory_clock_mhz", gpu.memory_clock_mhz)
+      .add("memory_bus_bits", gpu.memory_bus_bits)
+      .add("pcie_generation", gpu.pcie_generation)
+      .add("pcie_width", gpu.pcie_width)
+      .add("most_pcie_generation", gpu.most_pcie_generation)
+      .add("most_pcie_width", gpu.most_pcie_width)
+      .add("numa_node", gpu.numa_node)
+      .add("pci_path", gpu.pci_path)
+      .add("fabric_cluster", gpu.fabric_cluster)
+      .add("fabric_clique", gpu.fabric_clique);
+  for (const topology::NvLink& link : gpu.links) {
+    text.add("link", link.number)
+        .add("is_up", link.is_up)
+        .add("version", link.version)
+        .add("speed_mbytes_s", link.speed_mbytes_s)
+        .add("remote", link.remote)
+        .add("remote_pci", link.remote_pci);
+    for (const auto& errors : link.errors) {
+      text.add("errors", errors);
+    }
+  }
+  return text.text();
+}
+
+std::string describe(const topology::Port& port) {
+  Text text("port");
+  text.add("device", port.device)
+      .add("number", port.number)
+      .add("pci", port.pci)
+      .add("pci_path", port.pci_path)
+      .add("numa_node", port.numa_node)
+      .add("link_layer", port.link_layer)
+      .add("state", port.state)
+      .add("rate_mbit_s", port.rate_mbit_s);
+  for (const auto& [name, count] : port.counters) {
+    text.add(name.c_str(), count);
+  }
+  return text.text();
+}
+
 std::string describe_whole(const model::TraceFile& file) {
   return Text("file")
       .add("path", file.path)
@@ -215,7 +263,22 @@ void describe(const model::TraceFile& file, const model::NameTable& names, Lines
                         .add("realtime_ns", reading.realtime_ns)
                         .add("monotonic_ns", reading.monotonic_ns)
                         .add("uncertainty_ns", reading.uncertainty_ns)
+                        .add("is_synchronised", reading.is_synchronised)
+                        .add("estimated_error_ns", reading.estimated_error_ns)
+                        .add("maximum_error_ns", reading.maximum_error_ns)
+                        .add("step_after_ns", reading.step_after_ns)
                         .text());
+  }
+  // If the line of a reading itself is repeated and tells less, it depends on the ranges which of
+  // them counts. The plugin writes the same line again.
+  for (const auto& [ts_ns, machine] : file.machines) {
+    lines.push_back(Text("machine").add("ts_ns", ts_ns).text());
+    for (const topology::Gpu& gpu : machine.gpus) {
+      lines.push_back(describe(gpu));
+    }
+    for (const topology::Port& port : machine.ports) {
+      lines.push_back(describe(port));
+    }
   }
   for (const model::Operation& operation : file.operations) {
     lines.push_back(describe(operation, names));

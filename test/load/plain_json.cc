@@ -105,6 +105,26 @@ std::optional<Members> members_of(std::string_view object) {
   return members;
 }
 
+std::optional<std::vector<std::string>> elements_of(std::string_view array) {
+  array = trimmed(array);
+  if (array.size() < 2 || !array.starts_with('[') || !array.ends_with(']')) {
+    return std::nullopt;
+  }
+  array = array.substr(1, array.size() - 2);
+  std::vector<std::string> elements;
+  if (trimmed(array).empty()) {
+    return elements;
+  }
+  const auto pieces = split(array, ',', false);
+  if (!pieces) {
+    return std::nullopt;
+  }
+  for (const std::string_view piece : *pieces) {
+    elements.emplace_back(trimmed(piece));
+  }
+  return elements;
+}
+
 std::optional<std::int64_t> integer_of(std::string_view text) {
   const json value = parsed(text);
   if (value.is_number_unsigned()) {

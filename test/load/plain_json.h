@@ -30,6 +30,8 @@ using Members = std::vector<Member>;
 /// The members of an object in their order, found by strings and brackets alone: a value is checked
 /// to be JSON where it is taken. Nothing if the text is not an object even by this rule.
 std::optional<Members> members_of(std::string_view object);
+/// The elements of an array in their order, likewise.
+std::optional<std::vector<std::string>> elements_of(std::string_view array);
 
 /// The value of a JSON integer that fits; nothing for anything else, 1.0 too.
 std::optional<std::int64_t> integer_of(std::string_view json);

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "test/load/plain_json.h"
+#include "test/load/plain_machine.h"
 
 namespace ringside::plain {
 namespace {
@@ -177,7 +178,8 @@ bool read_clock(const Members& args, model::TraceFile& file) {
   model::ClockReading reading{*ts_ns, *realtime_ns, *monotonic_ns, *uncertainty_ns};
   if (!take(args, "synchronised", reading.is_synchronised) ||
       !take(args, "estimated_error_ns", reading.estimated_error_ns) ||
-      !take(args, "maximum_error_ns", reading.maximum_error_ns)) {
+      !take(args, "maximum_error_ns", reading.maximum_error_ns) ||
+      !take(args, "step_after_ns", reading.step_after_ns)) {
     return false;
   }
   file.clocks.push_back(reading);
@@ -311,7 +313,7 @@ bool read_metadata(const std::string& name, const std::string& arguments, model:
                    model::TraceFile& file) {
   const bool is_ours = name == "ringside_communicator" || name == "ringside_window" ||
                        name == "ringside_mark" || name == "ringside_account" ||
-                       name == "ringside_clock" || name == "ringside_end";
+                       name == "ringside_clock" || name == "ringside_end" || is_of_machine(name);
   if (!is_ours) {
     return true;
   }
@@ -324,6 +326,7 @@ bool read_metadata(const std::string& name, const std::string& arguments, model:
   if (name == "ringside_mark") return read_mark(*args, names, file);
   if (name == "ringside_account") return read_account(*args, file);
   if (name == "ringside_clock") return read_clock(*args, file);
+  if (is_of_machine(name)) return read_machine(name, *args, file);
   return read_end(*args, file);
 }
 

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <optional>
 
+#include "test/load/plain_machine.h"
+
 namespace ringside::plain {
 namespace {
 
@@ -43,6 +45,9 @@ void join(const TraceFile& next, std::uint64_t missing, TraceFile& whole) {
   append(next.proxies, whole.proxies);
   append(next.steps, whole.steps);
   append(next.clocks, whole.clocks);
+  for (const auto& [ts_ns, machine] : next.machines) {
+    join_machine(machine, whole.machines[ts_ns]);
+  }
   for (const auto& [number, context] : next.contexts) {
     model::Context& known = whole.contexts[number];
     known.operations += context.operations;
