@@ -30,6 +30,15 @@ double as_double(const Cell& cell) {
   return std::get<double>(cell);
 }
 
+// A double may not have that number, and not fit where one of 64 bits does.
+std::uint64_t as_bytes(const Cell& cell) {
+  if (const auto* unsigned_value = std::get_if<std::uint64_t>(&cell)) {
+    return *unsigned_value;
+  }
+  constexpr double kMost = 9e18;
+  return static_cast<std::uint64_t>(std::clamp(as_double(cell), 0.0, kMost));
+}
+
 bool is_number(const Cell& cell) {
   return cell.index() >= 2;
 }
@@ -54,7 +63,7 @@ std::string shown(const CellColumn& column, const Cell& cell) {
   }
   switch (column.shown) {
     case Shown::kBytes:
-      return human_bytes(static_cast<std::uint64_t>(std::max(0.0, as_double(cell))));
+      return human_bytes(as_bytes(cell));
     case Shown::kDuration:
       return human_duration(as_double(cell));
     case Shown::kMoment:

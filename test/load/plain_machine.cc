@@ -51,10 +51,10 @@ bool read_links(const Members& args, std::vector<NvLink>& links) {
 }
 
 // An integer or, of up to 64 bits, "0x...".
-std::optional<std::uint64_t> counter_of(std::string_view json) {
-  const auto text = text_of(json);
+std::optional<std::uint64_t> counter_of(std::string_view value) {
+  const auto text = text_of(value);
   if (!text) {
-    return value_of<std::uint64_t>(json);
+    return value_of<std::uint64_t>(value);
   }
   if (!text->starts_with("0x") || text->size() == 2) {
     return std::nullopt;

@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "analyzer/report/document.h"
 
+#include <cstdint>
+#include <limits>
+#include <string>
+
 #include <catch2/catch.hpp>
 
 using namespace ringside;
@@ -113,4 +117,18 @@ TEST_CASE("durations have three digits that count") {
   CHECK(report::human_duration(-12'345'678.0) == "-12.3 ms");
   CHECK(report::human_duration(7.2e12) == "7200 s");
   CHECK(report::time_of_day(-1'000'000) == "23:59:59.999");
+}
+
+TEST_CASE("a size may be any number of 64 bits") {
+  report::Document document;
+  document.tables.push_back({"sizes",
+                             "Sizes",
+                             {{"bytes", "size", Shown::kBytes}},
+                             {{std::numeric_limits<std::uint64_t>::max()},
+                              {std::uint64_t{1} << 63U},
+                              {std::int64_t{-1}}}});
+  const std::string text = report::render(document, "table");
+  CHECK(text.find("16.0 EiB") != std::string::npos);
+  CHECK(text.find("8 EiB") != std::string::npos);
+  CHECK(text.find("0 B") != std::string::npos);
 }
