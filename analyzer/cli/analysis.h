@@ -163,6 +163,9 @@ bool match_chosen(const AnalysisOptions& options, Analysis& analysis);
 /// Loads, aligns and matches; tells what could not be read. Nothing, after a message on stderr, if
 /// there is no trace.
 std::unique_ptr<Analysis> analyse(const AnalysisOptions& options);
+/// Returns it, and never deletes it: a command that ends soon would take a fortieth of its time for
+/// that.
+Analysis* keep_until_exit(std::unique_ptr<Analysis> analysis);
 
 /// Whether that file is one of those that were read, or one of the traces, by whatever name: it
 /// must not be written over.

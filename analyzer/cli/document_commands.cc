@@ -155,7 +155,7 @@ CLI::App& add_document(CLI::App& app, const char* name, const char* description,
                                  : exit_statuses({{3, kNothingFits}, incomplete})));
   command.callback([options, &chosen, make, status_of, command_name = std::string(name)] {
     chosen = [options, make, status_of, command_name] {
-      const auto analysis = analyse(*options);
+      Analysis* const analysis = keep_until_exit(analyse(*options));
       if (analysis == nullptr) {
         return kExitNoInput;
       }

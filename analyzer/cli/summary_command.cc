@@ -110,7 +110,7 @@ ExitStatus run_summary(const SummaryOptions& options) {
     std::fprintf(stderr, "ringside summary: --plot is for --format table\n");
     return kExitUsage;
   }
-  const auto analysis = analyse(options);
+  Analysis* const analysis = keep_until_exit(analyse(options));
   if (analysis == nullptr) {
     return kExitNoInput;
   }
