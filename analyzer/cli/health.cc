@@ -66,19 +66,19 @@ report::Health find_health(const BeforeFacts& before, const Analysis& analysis,
   network.not_chosen = before.not_chosen;
   static const metrics::Stragglers nobody;
   const bool is_all_read = report::count_unread(traces, analysis.problems) == 0;
-  report::Health health = report::judge_health(
+  return report::judge_health(
       summary, summary.inputs.without_starts > 0 ? nobody : analysis.stragglers(), analysis.matches,
       before.stuck, report::make_network_report(traces, network, 0, false),
       network.has_unjudged_links(),
       report::match_document(traces, analysis.matches, analysis.facts().judgements(),
                              report::kMostJudged, false, is_all_read, analysis.elsewhere()),
       report::topology_document(metrics::find_topology(traces), true, std::nullopt));
-  // A partial has no lines to merge.
-  health.has_timeline = health.has_timeline && load::first_partial(analysis.inputs).empty();
-  return health;
 }
 
-void add_commands(const CLI::App& command, const AnalysisOptions& options, report::Health& health) {
+void add_commands(const CLI::App& command, const AnalysisOptions& options, const Analysis& analysis,
+                  report::Health& health) {
+  // A partial has no lines to merge.
+  health.has_timeline = health.has_timeline && load::first_partial(analysis.inputs).empty();
   std::string all;
   std::string of_hang;
   for (const CLI::Option* const option : command.get_options()) {

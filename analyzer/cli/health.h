@@ -27,8 +27,9 @@ report::Health find_health(const BeforeFacts& before, const Analysis& analysis,
                            const report::Summary& summary);
 
 /// Gives the findings their commands, with the options that choose a part and the inputs, as the
-/// user gave them to `command`.
-void add_commands(const CLI::App& command, const AnalysisOptions& options, report::Health& health);
+/// user gave them to `command`, and `analysis` has read them.
+void add_commands(const CLI::App& command, const AnalysisOptions& options, const Analysis& analysis,
+                  report::Health& health);
 
 /// On terminals: what to do next.
 std::string next_lines(const report::Health& health);

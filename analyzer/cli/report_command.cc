@@ -48,7 +48,7 @@ std::optional<std::string> make_json(const ReportOptions& options, Analysis& ana
   data.hang = std::move(before.stuck);
   data.network.not_chosen = before.not_chosen;
   data.add_commands = [&](report::Health& health) {
-    add_commands(*options.command, options, health);
+    add_commands(*options.command, options, analysis, health);
   };
   return report::page_json(data);
 }

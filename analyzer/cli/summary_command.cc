@@ -131,7 +131,7 @@ ExitStatus run_summary(const SummaryOptions& options) {
   report::Health health;
   if (has_findings) {
     health = find_health(before, *analysis, summary);
-    add_commands(*options.command, options, health);
+    add_commands(*options.command, options, *analysis, health);
     summary.health = &health;
   }
   std::string text = render(summary, options);

@@ -3,10 +3,8 @@
 
 #include <algorithm>
 #include <deque>
-#include <map>
 #include <span>
 #include <string_view>
-#include <unordered_map>
 #include <utility>
 #include <vector>
 

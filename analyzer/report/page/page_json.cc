@@ -243,7 +243,7 @@ std::string page_json(const PageData& data) {
   json.begin_object("health");
   write_health(json, health);
   json.end_object();
-  if (!are_dumps) {
+  if (!health.merge_command.empty()) {
     json.text("merge_command", health.merge_command);
   }
   write_figures(json, data);
