@@ -13,6 +13,7 @@
 #include "analyzer/metrics/hang_selection.h"
 #include "analyzer/metrics/network.h"
 #include "analyzer/metrics/topology.h"
+#include "analyzer/report/align_report.h"
 #include "analyzer/report/hang_report.h"
 #include "analyzer/report/match_report.h"
 #include "analyzer/report/network_report.h"

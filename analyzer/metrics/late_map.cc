@@ -206,6 +206,7 @@ std::vector<LateMap> find_late_maps(
     keep(by_iteration(traces, who, run));
   }
   std::vector<std::uint32_t> have_maps;
+  have_maps.reserve(maps.size());
   for (const auto& [run, map] : maps) {
     have_maps.push_back(run);
   }
