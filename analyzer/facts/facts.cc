@@ -12,7 +12,7 @@ namespace ringside::facts {
 namespace {
 
 // One thread takes so many operations at a time.
-constexpr std::size_t kPortion = 1024;
+constexpr std::size_t kPortion = 256;
 
 // Joins an operation of the rank to its earlier ones: a group comes with its first and goes with
 // its last. A rank that was seen to come with one of them came so with all, since NCCL runs them
@@ -64,20 +64,13 @@ const std::vector<OperationFacts>& Facts::operations() const {
 // Each thread writes elements of its own.
 void Facts::compute_operations() const {
   operations_.resize(matches_.operations.size());
-  for_each_on_cores(operations_.size() / kPortion + 1, [&](std::size_t, std::size_t portion) {
-    const std::size_t first = portion * kPortion;
-    const auto some = match::portion_of(first, kPortion, operations_.size());
-    ranks_of_each(some, [&](std::size_t i, const SeenOperation& seen) {
-      operations_[first + i] = seen.facts;
-    });
-  });
+  for_each([&](std::size_t, const SeenOperation& seen) { operations_[seen.index] = seen.facts; });
 }
 
 void Facts::for_each(const Fold& fold) const {
-  constexpr std::size_t kFolded = 256;
   const std::size_t count = matches_.operations.size();
-  for_each_on_cores(count / kFolded + 1, [&](std::size_t thread, std::size_t portion) {
-    ranks_of_each(match::portion_of(portion * kFolded, kFolded, count),
+  for_each_on_cores(count / kPortion + 1, [&](std::size_t thread, std::size_t portion) {
+    ranks_of_each(match::portion_of(portion * kPortion, kPortion, count),
                   [&](std::size_t, const SeenOperation& seen) { fold(thread, seen); });
   });
 }

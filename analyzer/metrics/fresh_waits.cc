@@ -46,8 +46,8 @@ facts::Interval FreshWaits::take(std::uint32_t rank, std::uint32_t communicator,
   }
   const Span surely{from_ns, add_saturating(from_ns, wait.least_ns)};
   if (wait.most_ns > 0) {
-    // Those of another communicator may be apart, though they seem to overlap: only what both
-    // surely waited counts once.
+    // Possible waits in another communicator may be apart, though they seem to overlap. So only
+    // what the rank surely waited in both counts once.
     const std::int64_t first_ns = row.earliest_ns();
     const Span possibly{first_ns, row.waits_until_ns(wait.most_ns)};
     const Span shown{first_ns, add_saturating(first_ns, wait.most_ns)};

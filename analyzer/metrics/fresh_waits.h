@@ -47,7 +47,7 @@ class FreshWaits {
     void join(const Span& other);
   };
 
-  // Of a communicator, whose stamps on one rank err alike: so its waits overlap as they seem to.
+  // Stamps of one communicator on one rank err alike, so its waits overlap as they seem to.
   struct OfCommunicator {
     std::uint32_t communicator = 0;
     Span possibly;  // the wait before, with those that it touches
@@ -57,7 +57,7 @@ class FreshWaits {
     std::int64_t surely_until_ns = kNever;  // for the least, all before that counts as waited
     Span surely;                            // the wait before, with those that it touches
     std::vector<OfCommunicator> communicators;
-    // What was possible at the same time as the wait before: when, and how much by communicator.
+    // The possible waits at the time of the wait before: when, and their sum by communicator.
     Span possibly;
     std::int64_t sum_ns = 0;
 

@@ -25,7 +25,7 @@ struct Call {
 // The matched operations of which the file has a start, in the order of these. Puts `calls` in the
 // order of the matched operations.
 std::vector<std::uint32_t> by_start(const model::Operations& operations, std::vector<Call>& calls) {
-  // Where not all ranks are in each operation, these have come in another order.
+  // These have come in another order if not all ranks are in each operation.
   const auto is_before = [](const Call& a, const Call& b) { return a.matched < b.matched; };
   if (!std::is_sorted(calls.begin(), calls.end(), is_before)) {
     std::stable_sort(calls.begin(), calls.end(), is_before);
@@ -69,7 +69,7 @@ Starts find_starts(const facts::Facts& facts) {
     }
   }
   // The calls of each file are in pages of their own, so a few are added to each at a time.
-  constexpr std::size_t kAtATime = 16;
+  constexpr std::size_t kAtATime = match::Executions::kAtATime;
   for (std::size_t first = 0; first < starts.all.size(); first += kAtATime) {
     const auto some =
         std::span(starts.all).subspan(first, std::min(kAtATime, starts.all.size() - first));

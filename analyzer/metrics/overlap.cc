@@ -156,9 +156,9 @@ void WaitingRanks::add(const WaitTable::Row& row) {
   }
 }
 
-// Stamps of a communicator err alike, so its waits overlap as they seem to. Those of two may be
-// apart though they seem to overlap: then all of both counts, but no more than there is from the
-// first moment at which the rank may have waited to the last.
+// Stamps of one communicator err alike, so its waits overlap as they seem to. The waits of two
+// communicators may be apart though they seem to overlap. Then all of both counts, but no more than
+// there is from the first moment at which the rank may have waited to the last.
 std::int64_t WaitingRanks::most_ns(std::vector<Possible>& waits) {
   merge_runs(waits);
   std::int64_t total_ns = 0;

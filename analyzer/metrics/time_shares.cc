@@ -49,7 +49,7 @@ void divide_time(const std::vector<Stay>& stays, RankShares& rank) {
       last_ns = std::max(last_ns, stay.end_ns);
     }
   }
-  // Where a rank does several of these at once, transfer counts before waiting, and both count
+  // A rank may do several of these at once. Then transfer counts before waiting, and both count
   // before being enqueued.
   const std::int64_t called_ns = union_ns(until_end[0]);
   const std::int64_t arrived_ns = union_ns(until_end[1]);

@@ -65,7 +65,7 @@ class Operations {
   Operations slice(std::size_t begin, std::size_t end) const;
   static constexpr std::size_t kBlockRows = 128;
 
-  /// What they have in common, by the numbers of shape(): all but their numbers and times.
+  /// Returns the members that they have in common, all but numbers and times, by shape().
   std::vector<Operation> shapes() const;
   /// Appends their numbers and times as they lie in memory (docs/partial-format.md).
   void append_packed(std::string& bytes) const { rows_.append_packed(bytes); }

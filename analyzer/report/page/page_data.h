@@ -38,16 +38,16 @@ struct PageData {
   const std::vector<match::Judgement>& judgements;
   const match::AlikeCalls* elsewhere = nullptr;  // operations whose rows are in other processes
   bool is_all_read = true;                       // nothing was damaged or could not be read
-  Summary summary;
-  metrics::Stragglers stragglers;
-  std::vector<metrics::RunIterations> iterations;
-  metrics::FoundShares shares;
-  std::vector<metrics::LateMap> late_maps;
-  metrics::Network network;
-  metrics::CriticalPath critical_path;
-  std::optional<Document> hang;  // nothing where no operation is in flight
+  Summary summary{};
+  metrics::Stragglers stragglers{};
+  std::vector<metrics::RunIterations> iterations{};
+  metrics::FoundShares shares{};
+  std::vector<metrics::LateMap> late_maps{};
+  metrics::Network network{};
+  metrics::CriticalPath critical_path{};
+  std::optional<Document> hang{};  // nothing where no operation is in flight
   /// Gives the findings their commands; nothing: they have none.
-  std::function<void(Health&)> add_commands;
+  std::function<void(Health&)> add_commands{};
 };
 
 /// Measures all but `hang`, on all cores. `elsewhere`: the operations whose rows are in other

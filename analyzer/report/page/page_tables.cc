@@ -123,21 +123,8 @@ void measure_elsewhere(const facts::Facts& facts, const model::Problems& problem
 
 PageData make_page_data(const facts::Facts& facts, const model::Problems& problems,
                         std::vector<std::string> duplicates, const match::AlikeCalls* elsewhere) {
-  PageData data{facts.traces(),
-                facts.matches(),
-                facts.alignment(),
-                facts.judgements(),
-                elsewhere,
-                count_unread(facts.traces(), problems) == 0,
-                {},
-                {},
-                {},
-                {},
-                {},
-                {},
-                {},
-                {},
-                {}};
+  PageData data{facts.traces(),     facts.matches(), facts.alignment(),
+                facts.judgements(), elsewhere,       count_unread(facts.traces(), problems) == 0};
   if (elsewhere != nullptr) {
     measure_elsewhere(facts, problems, std::move(duplicates), data);
   } else {

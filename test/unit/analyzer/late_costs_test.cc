@@ -291,6 +291,22 @@ TEST_CASE("the origins of waits are as many as ranks, by however many ways they 
   CHECK(cost_ns <= found.late.waited_ns);
 }
 
+// Adds a rank of four that are in pairs of two kinds: context 1 is of ranks 0, 1 or 2, 3, and
+// context 2 of ranks 0, 2 or 1, 3.
+model::TraceFile& add_to_pairs(TraceBuilder& builder, std::uint32_t rank) {
+  model::TraceFile& file = builder.add_file(rank, "0xa" + std::to_string(rank / 2), 2);
+  file.contexts[1].rank = rank % 2;
+  file.contexts[2] = file.contexts[1];
+  file.contexts[2].comm = "0xb" + std::to_string(rank % 2);
+  file.contexts[2].rank = rank / 2;
+  return file;
+}
+
+const Lateness& of_pid(const Stragglers& found, std::int32_t pid) {
+  return *std::find_if(found.ranks.begin(), found.ranks.end(),
+                       [&](const Lateness& one) { return one.pid == pid; });
+}
+
 TEST_CASE("a rank that another stream held for longer passes that on") {
   // Pairs of two kinds: ranks 0, 1 and 2, 3 for tensors, 0, 2 and 1, 3 for data. One operation of
   // each runs at the same time, then another one of tensors. Rank 1 comes 5 ms late: ranks 0 and 3
@@ -302,11 +318,7 @@ TEST_CASE("a rank that another stream held for longer passes that on") {
   const model::NameId streams[] = {builder.traces().names.id("0x1"),
                                    builder.traces().names.id("0x2")};
   for (std::uint32_t rank = 0; rank < 4; ++rank) {
-    model::TraceFile& file = builder.add_file(rank, "0xa" + std::to_string(rank / 2), 2);
-    file.contexts[1].rank = rank % 2;
-    file.contexts[2] = file.contexts[1];
-    file.contexts[2].comm = "0xb" + std::to_string(rank % 2);
-    file.contexts[2].rank = rank / 2;
+    add_to_pairs(builder, rank);
     const auto add = [&](std::uint32_t context, std::uint64_t seq, std::int64_t start_ns,
                          std::int64_t end_ns) {
       model::Operation& one = builder.add("AllReduce", seq);
@@ -333,15 +345,11 @@ TEST_CASE("a rank that another stream held for longer passes that on") {
     }
   }
   const Stragglers found = find_late_ranks(builder.traces());
-  const auto of_pid = [&](std::int32_t pid) {
-    return *std::find_if(found.ranks.begin(), found.ranks.end(),
-                         [&](const Lateness& one) { return one.pid == pid; });
-  };
-  const Lateness late = of_pid(101);
+  const Lateness late = of_pid(found, 101);
   CHECK(late.cost_ns == Approx(3 * kIterations * kBehind_ns).epsilon(0.01));
   CHECK(late.cost_most_ns >= 3 * kIterations * kBehind_ns);
-  CHECK(of_pid(103).cost_ns <= kMillisecond_ns);
-  CHECK_FALSE(of_pid(103).is_straggler);
+  CHECK(of_pid(found, 103).cost_ns <= kMillisecond_ns);
+  CHECK_FALSE(of_pid(found, 103).is_straggler);
 }
 
 TEST_CASE("a stream runs its kernels in their order, though their stamps overlap") {
@@ -355,11 +363,7 @@ TEST_CASE("a stream runs its kernels in their order, though their stamps overlap
   TraceBuilder builder;
   const model::NameId stream = builder.traces().names.id("0x1");
   for (std::uint32_t rank = 0; rank < 4; ++rank) {
-    model::TraceFile& file = builder.add_file(rank, "0xa" + std::to_string(rank / 2), 2);
-    file.contexts[1].rank = rank % 2;
-    file.contexts[2] = file.contexts[1];
-    file.contexts[2].comm = "0xb" + std::to_string(rank % 2);
-    file.contexts[2].rank = rank / 2;
+    model::TraceFile& file = add_to_pairs(builder, rank);
     for (int i = 0; i < kIterations; ++i) {
       const std::int64_t at_ns = 1'000 * kMicrosecond_ns + 20'000 * kMicrosecond_ns * i;
       const std::int64_t behind_ns = i == 0 ? 0 : kBehind_ns;
@@ -379,16 +383,12 @@ TEST_CASE("a stream runs its kernels in their order, though their stamps overlap
     file.contexts[1].operations = file.contexts[2].operations = kIterations;
   }
   const Stragglers found = find_late_ranks(builder.traces());
-  const auto of_pid = [&](std::int32_t pid) {
-    return *std::find_if(found.ranks.begin(), found.ranks.end(),
-                         [&](const Lateness& one) { return one.pid == pid; });
-  };
   constexpr std::int64_t kWaited_ns = 3 * (kIterations - 1) * kBehind_ns;
-  CHECK(of_pid(103).cost_ns == Approx(kWaited_ns).epsilon(0.03));
-  CHECK(of_pid(103).cost_ns <= kWaited_ns);
-  CHECK(of_pid(103).cost_most_ns >= kWaited_ns);
-  CHECK(of_pid(102).cost_ns <= kIterations * kRan_ns);
-  CHECK_FALSE(of_pid(102).is_straggler);
+  CHECK(of_pid(found, 103).cost_ns == Approx(kWaited_ns).epsilon(0.03));
+  CHECK(of_pid(found, 103).cost_ns <= kWaited_ns);
+  CHECK(of_pid(found, 103).cost_most_ns >= kWaited_ns);
+  CHECK(of_pid(found, 102).cost_ns <= kIterations * kRan_ns);
+  CHECK_FALSE(of_pid(found, 102).is_straggler);
 }
 
 TEST_CASE("what a rank may cost is not taken for another one's that may have been late meanwhile") {
