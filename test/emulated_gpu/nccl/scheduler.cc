@@ -24,13 +24,13 @@ class Pause {
       return;
     }
     std::this_thread::sleep_for(sleep_);
-    sleep_ = std::min(2 * sleep_, kLongestSleep);
+    sleep_ = std::min(sleep_ + sleep_ / 16 + kShortestSleep, kLongestSleep);
   }
 
  private:
   static constexpr int kYieldsBeforeSleeping = 20;
   static constexpr std::chrono::microseconds kShortestSleep{10};
-  static constexpr std::chrono::microseconds kLongestSleep{200};
+  static constexpr std::chrono::microseconds kLongestSleep{1000};
 
   int yields_ = 0;
   std::chrono::microseconds sleep_ = kShortestSleep;

@@ -9,6 +9,8 @@
 
 #include "status.h"
 
+using namespace std::chrono_literals;
+
 namespace ranks {
 namespace {
 
@@ -102,7 +104,7 @@ bool Rank::leaves_out() const {
 
 void Rank::wait(const Group& group) {
   const std::int64_t begin = monotonic_ns();
-  constexpr std::chrono::microseconds kPollingInterval(20);
+  constexpr std::chrono::nanoseconds kShortestSleep = 20us, kLongestSleep = 1ms;
   for (;;) {
     const cudaError_t progress = cudaStreamQuery(group.stream);
     if (progress == cudaSuccess) {
@@ -113,7 +115,9 @@ void Rank::wait(const Group& group) {
     ncclResult_t error = ncclSuccess;
     check(ncclCommGetAsyncError(group.communicator, &error), "ncclCommGetAsyncError");
     check(error, "asynchronous error");
-    std::this_thread::sleep_for(kPollingInterval);
+    // A share of the time waited: many ranks must not take the processor from what they wait for.
+    const std::chrono::nanoseconds waited(monotonic_ns() - begin);
+    std::this_thread::sleep_for(std::clamp(waited / 16, kShortestSleep, kLongestSleep));
   }
 }
 
