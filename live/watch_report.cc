@@ -49,9 +49,12 @@ std::string evidence_text(const WatchEvidence& evidence) {
 
 std::string finding_as_text(const WatchFinding& finding, const Verdict& verdict,
                             std::int64_t realtime_ns) {
-  std::string text = moment_text(realtime_ns) + "  " +
-                     (finding.job.empty() ? "" : launch::printable(finding.job) + ": ") +
-                     finding.sentence + '\n';
+  std::string text;
+  if (finding.kind != WatchFinding::Kind::kVerdict) {
+    text = moment_text(realtime_ns) + "  " +
+           (finding.job.empty() ? "" : launch::printable(finding.job) + ": ") + finding.sentence +
+           '\n';
+  }
   for (const std::string& sentence : verdict.sentences) {
     text += "    " + launch::printable(sentence) + '\n';
   }

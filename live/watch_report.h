@@ -27,12 +27,17 @@ struct Verdict {
   std::vector<std::string> dumps;  ///< paths on the processes' hosts
   std::size_t missing = 0;         ///< processes that have written none
   std::vector<WatchEvidence> evidence;
+
+  bool is_empty() const {
+    return sentences.empty() && dumps.empty() && missing == 0 && evidence.empty();
+  }
 };
 
 /// "kernel log of node1: ..."
 std::string evidence_text(const WatchEvidence& evidence);
 
-/// Lines: the moment, the job and the sentence, then the verdict.
+/// Lines: the moment, the job and the sentence, then the verdict. A kVerdict has the last only,
+/// since its line stands before.
 std::string finding_as_text(const WatchFinding& finding, const Verdict& verdict,
                             std::int64_t realtime_ns);
 

@@ -85,6 +85,8 @@ const char* name_of(WatchFinding::Kind kind) {
   switch (kind) {
     case WatchFinding::Kind::kStuck:
       return "stuck";
+    case WatchFinding::Kind::kVerdict:
+      return "verdict";
     case WatchFinding::Kind::kLate:
       return "late";
     case WatchFinding::Kind::kDied:

@@ -20,7 +20,8 @@
 namespace ringside::live {
 
 struct WatchFinding {
-  enum class Kind : std::uint8_t { kStuck, kLate, kDied, kSilent };
+  /// `ringside watch` tells kVerdict after kStuck, of the same operation: what the dumps say.
+  enum class Kind : std::uint8_t { kStuck, kVerdict, kLate, kDied, kSilent };
   Kind kind = Kind::kStuck;
   bool ends = false;     ///< it was found before, and is over
   std::string sentence;  ///< for people
@@ -39,7 +40,7 @@ struct WatchFinding {
   std::optional<std::int64_t> seq;
 };
 
-/// "stuck", "late", "died", "silent".
+/// "stuck", "verdict", "late", "died", "silent".
 const char* name_of(WatchFinding::Kind kind);
 
 class Watcher {

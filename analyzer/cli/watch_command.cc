@@ -53,6 +53,7 @@ struct WatchOptions : LiveOptions {
 };
 
 constexpr unsigned kLooksAtNobody = 3;
+constexpr std::chrono::milliseconds kForDumps(30'000);  // what is stuck has been told by then
 
 volatile std::sig_atomic_t g_is_ending = 0;
 
@@ -63,8 +64,9 @@ void note_end(int) {
 constexpr char kWatchExample[] =
     "Looks at all processes of a job again and again, and says at once what goes wrong: an "
     "operation that is stuck, ranks that the others wait for, a process that has died, a host that "
-    "does not answer. If something is stuck, each process writes a dump beside its trace, and "
-    "`ringside hang` says from them who has not joined. It ends when the job has ended.\n"
+    "does not answer. If something is stuck, each process then writes a dump beside its trace, and "
+    "what `ringside hang` says of these, who has not joined, follows. It ends when the job has "
+    "ended.\n"
     "\n"
     "Examples:\n"
     "  ringside watch --job llama\ta line for each finding\n"
@@ -191,25 +193,60 @@ class Watch {
         asked_names_[process.reply.status->host] = process.reply.endpoint.host;
       }
     }
+    std::vector<live::WatchFinding> stuck;
     for (live::WatchFinding& finding : watcher_.look(chosen, processes, now)) {
+      const bool is_stuck = finding.kind == live::WatchFinding::Kind::kStuck && !finding.ends;
       live::Verdict verdict;
-      if (finding.kind == live::WatchFinding::Kind::kStuck && !finding.ends &&
-          !options_.has_no_dumps) {
-        verdict = verdict_of_dumps(finding, processes);
+      if (!is_stuck) {
+        add_evidence(finding, verdict);
       }
-      add_evidence(finding, verdict);
       has_found_ = has_found_ || !finding.ends;
-      const std::string line = live::finding_as_json(finding, verdict, now_realtime_ns());
-      if (!print(options_.format == "json"
-                     ? line
-                     : live::finding_as_text(finding, verdict, now_realtime_ns())) ||
-          std::fflush(stdout) != 0) {
+      if (!tell(finding, verdict)) {
         return false;
       }
-      file_.add(line);
-      outlet_.add(line);
+      if (is_stuck) {
+        stuck.push_back(std::move(finding));
+      }
+    }
+    return tell_verdicts(std::move(stuck), processes);
+  }
+
+  // What is stuck has been told before: dumps of a large job take long.
+  bool tell_verdicts(std::vector<live::WatchFinding> stuck, const live::LiveProcesses& processes) {
+    std::map<std::pair<std::string, std::string>, live::Verdict> of_jobs;
+    for (live::WatchFinding& finding : stuck) {
+      live::Verdict verdict;
+      if (!options_.has_no_dumps) {
+        const auto [place, is_new] = of_jobs.try_emplace({finding.job, finding.directory});
+        if (is_new) {
+          place->second = verdict_of_dumps(finding, processes);
+        }
+        verdict = place->second;
+      }
+      add_evidence(finding, verdict);
+      if (verdict.is_empty()) {
+        continue;
+      }
+      finding.kind = live::WatchFinding::Kind::kVerdict;
+      if (!verdict.sentences.empty()) {
+        finding.sentence = verdict.sentences.front();
+      }
+      if (!tell(finding, verdict)) {
+        return false;
+      }
     }
     return true;
+  }
+
+  bool tell(const live::WatchFinding& finding, const live::Verdict& verdict) {
+    const std::int64_t now_ns = now_realtime_ns();
+    const std::string line = live::finding_as_json(finding, verdict, now_ns);
+    const bool is_printed =
+        print(options_.format == "json" ? line : live::finding_as_text(finding, verdict, now_ns)) &&
+        std::fflush(stdout) == 0;
+    file_.add(line);
+    outlet_.add(line);
+    return is_printed;
   }
 
   // Has the job's processes write dumps, and asks `hang` of them.
@@ -223,7 +260,7 @@ class Watch {
       }
     }
     LiveDumps dumps;
-    dumps.take(choice_, of_job, options_.timeout());
+    dumps.take(choice_, of_job, std::max(options_.timeout(), kForDumps));
     live::Verdict verdict;
     verdict.dumps = dumps.paths();
     verdict.missing = dumps.missing();

@@ -89,7 +89,7 @@ def webhook(case, wanted):
     secret = case.place / "secret"
     secret.write_text(SECRET + "\n", encoding="utf-8")
     watch = ["watch", "--all", "--hang-seconds", "1", "--interval", "0.2", "--until-finding", "--no-dumps",
-             "--format", "json"]
+             "--no-evidence", "--format", "json"]
     for path, more, variables in [("/hook?a=1&b=$(id)", ["--webhook-header", secret], {}),
                                   ("/hook", [], {"RINGSIDE_WEBHOOK_HEADER": SECRET})]:
         out, said = case.run(*watch, "--webhook", address + path, *more, status=1, variables=variables)
@@ -138,11 +138,18 @@ def evidence(case):
         way = f"RINGSIDE_RING_DIR={case.rings} sh -c ': {{host}}; exec \"$@\"' -"
         watch = ["watch", "--hosts", hosts, "--exec", way, "--hang-seconds", "1", "--until-finding",
                  "--format", "json"]
-        found = json.loads(case.run(*watch, status=1, variables=ras)[0])["evidence"]
+        # The operator is told at once; dumps and other sources are waited for after that.
+        stuck, verdict = map(json.loads, case.run(*watch, status=1, variables=ras)[0].splitlines())
+        require((stuck["finding"], stuck["verdict"], stuck["dumps"], stuck["evidence"]) ==
+                ("stuck", [], [], []), f"{stuck}")
+        require(verdict["finding"] == "verdict" and verdict["sentence"] == verdict["verdict"][0] and
+                len(verdict["dumps"]) == 1, f"{verdict}")
+        found = verdict["evidence"]
         require({"ras", "flight_recorder"} <= {one["source"] for one in found} and
                 {one["host"] for one in found} == {"node1"}, f"{found}")
         require(any(one["text"] == str(dump) for one in found), f"{found}")
-        require(json.loads(case.run(*watch, "--no-evidence", status=1)[0])["evidence"] == [], "asked")
+        _, verdict = map(json.loads, case.run(*watch, "--no-evidence", status=1)[0].splitlines())
+        require(verdict["evidence"] == [], "asked")
     finally:
         dump.unlink()
         server.shutdown()
@@ -175,7 +182,7 @@ def run_and_watch(case, file, after, wanted):
     require(time.monotonic() - begin < 40, "the watch has held the job up")
     lines = (case.traces / "run" / "ringside-watch.jsonl").read_text(encoding="utf-8").splitlines()
     findings = [json.loads(line) for line in lines]
-    require(not findings[0]["ends"] and {one["finding"] for one in findings} == {"stuck"} and
+    require(not findings[0]["ends"] and {one["finding"] for one in findings} <= {"stuck", "verdict"} and
             wanted in findings[0]["sentence"], f"{findings}")
     left = subprocess.run(["pgrep", "-f", f"watch.*{case.traces}"], capture_output=True, check=False)
     require(left.returncode == 1, f"a watch is left: {left.stdout}")

@@ -7,6 +7,7 @@ import pathlib
 import shutil
 import signal
 import socket
+import subprocess
 import sys
 import time
 
@@ -105,29 +106,70 @@ def watch(setup):
     job = Job(setup, "--scenario", "train", "--iterations", "1000", "--late-rank", "2", "--late-us",
               "20000", "--stuck-rank", "1", "--stuck-at", "400", ranks=RANKS, timeout=200)
 
-    def first_finding(*arguments):
+    def findings(*arguments):
         begin = time.monotonic()
         out = setup.run_analyzer("watch", "--format", "json", "--ring-dir", setup.rings, "--wait", "60",
                                  "--until-finding", "--interval", "0.5", "--for", "150", *arguments,
                                  expected=(1,))
-        finding = json.loads(out.splitlines()[0])
-        print_facts(after_s=round(time.monotonic() - begin, 1), sentence=finding["sentence"],
-                    verdict=finding["verdict"])
-        return finding
+        found = [json.loads(line) for line in out.splitlines()]
+        print_facts(after_s=round(time.monotonic() - begin, 1),
+                    sentences=[finding["sentence"] for finding in found])
+        return found
 
-    late = first_finding("--window", "2", "--hang-seconds", "60")
+    late, *_ = findings("--window", "2", "--hang-seconds", "60")
     check(late["finding"] == "late" and late["ranks"] == [2] and late["communicator"] == "world" and
           10 <= late["percent_of_time"] <= 75, f"rank 2 is late: {late}")
-    stuck = first_finding("--hang-seconds", "4", "--late-percent", "100", "--command",
-                          f"cat > {setup.directory}/told")
-    told = json.loads((setup.directory / "told").read_text(encoding="utf-8"))
+    stuck, verdict = findings("--hang-seconds", "4", "--late-percent", "100", "--command",
+                              f"cat >> {setup.directory}/told")
+    told = [json.loads(line) for line in open(setup.directory / "told", encoding="utf-8")]
     job.kill()
     check(stuck["finding"] == "stuck" and stuck["ranks"] == [0, 2, 3] and stuck["seconds"] >= 4,
           f"three ranks wait: {stuck}")
-    check(stuck["verdict"] and stuck["verdict"][0].startswith("Rank 1 (") and
-          "has not joined" in stuck["verdict"][0], f"rank 1 is stuck: {stuck}")
-    check(len(stuck["dumps"]) == RANKS and stuck["dumps_missing"] == 0, f"dumps: {stuck}")
-    check(told == stuck, f"the command was told {told}")
+    check(verdict["finding"] == "verdict" and verdict["verdict"] and
+          verdict["verdict"][0].startswith("Rank 1 (") and
+          "has not joined" in verdict["verdict"][0], f"rank 1 is stuck: {verdict}")
+    check(len(verdict["dumps"]) == RANKS and verdict["dumps_missing"] == 0, f"dumps: {verdict}")
+    check(told == [stuck, verdict], f"the command was told {told}")
+
+
+def watch_64(setup):
+    """The time to verdict with the defaults of `watch` and 64 ranks (docs/performance.md). It takes
+    minutes, so CTest does not call it."""
+    ranks, late_from, stuck_at, late_s = 64, 60, 160, 1
+    # NCCL's own buffers would take 400 MB in each process.
+    job = Job(setup, "--scenario", "train", "--iterations", "1000", "--late-rank", "2", "--late-us",
+              str(late_s * 1_000_000), "--late-from", str(late_from), "--stuck-rank", "1",
+              "--stuck-at", str(stuck_at), ranks=ranks, timeout=900, NCCL_BUFFSIZE="65536",
+              NCCL_MAX_NCHANNELS="1")
+
+    def begun_s(rank, number):
+        """nccl_ranks counts a shift, a receive and a send in a group, as a collective."""
+        calls = [call for call in job.calls(rank) if call.get("func", "Recv") != "Recv"]
+        return calls[number]["begin_ns"] / 1e9
+
+    found = []
+    command = [setup.analyzer, "watch", "--format", "json", "--ring-dir", setup.rings, "--wait", "60"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        for line in process.stdout:
+            finding = json.loads(line)
+            print(line, end="")
+            if not finding["ends"]:
+                found.append((finding, time.monotonic()))
+            if finding["finding"] == "verdict":
+                break
+        process.terminate()
+    job.kill()
+    late_since_s = begun_s(2, late_from) - late_s
+    stopped_s = max(call["end_ns"] for call in job.calls(1)) / 1e9
+    check([finding["finding"] for finding, _ in found] == ["late", "stuck", "verdict"],
+          f"others are found, too: {found}")
+    (late, late_told_s), (stuck, stuck_told_s), (verdict, verdict_told_s) = found
+    print_facts(late_after_s=round(late_told_s - late_since_s, 1),
+                stuck_after_s=round(stuck_told_s - stopped_s, 1),
+                verdict_after_s=round(verdict_told_s - stopped_s, 1))
+    check(late["ranks"] == [2] and late_told_s > late_since_s, f"rank 2 is late: {late}")
+    check(stuck["ranks"] == [r for r in range(ranks) if r != 1] and stuck["idle_ranks"] == [1] and
+          "has not joined" in verdict["verdict"][0], f"rank 1 is stuck: {stuck} {verdict}")
 
 
 def top(setup):
@@ -285,5 +327,6 @@ def ras(setup):
     print_facts(counts=behind["findings"][0]["text"], stopped=stopped["findings"][0]["text"])
 
 
-TESTS = {"nccl-ras": ras, "nccl-ctl": ctl, "nccl-watch": watch, "nccl-top": top, "nccl-exporter": exported,
+TESTS = {"nccl-ras": ras, "nccl-ctl": ctl, "nccl-watch": watch, "nccl-watch-64": watch_64,
+         "nccl-top": top, "nccl-exporter": exported,
          "nccl-scalars": scalars}
