@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <utility>
 
 #include "analyzer/model/saturating.h"
 
@@ -33,7 +34,12 @@ void join_origins(std::vector<Origin>& origins) {
 }  // namespace
 
 Cascade::Cascade(const facts::Facts& facts, const GlobalRanks& who)
-    : facts_(facts), who_(who), visits_(who.all().size()) {
+    : facts_(facts),
+      who_(who),
+      visits_(who.all().size()),
+      is_cut_(who.all().size()),
+      of_waiter_(who.all().size()),
+      of_pair_(who.all().size()) {
   const match::Matches& matches = facts.matches();
   std::size_t communicators = 0;
   for (std::uint32_t i = 0; i < matches.communicators.size(); ++i) {
@@ -74,13 +80,15 @@ std::int64_t Cascade::waited_for(const Visit& visit, std::uint32_t rank) {
 }
 
 // Calls `take` with the earlier operations in which a late rank may have got late, the latest
-// first, until it returns false, and with the delay there.
+// first, until it returns false, and with the delay there. Returns whether earlier ones, which are
+// not remembered, may be a cause, too.
 template <typename Take>
-void Cascade::for_each_cause(std::size_t operation, const RankTimes& late, std::uint32_t waiter,
+bool Cascade::for_each_cause(std::size_t operation, const RankTimes& late, std::uint32_t waiter,
                              Take take) const {
-  const auto& visits = visits_[rank_of(operation, late)];
+  const std::uint32_t late_rank = rank_of(operation, late);
+  const auto& visits = visits_[late_rank];
   if (visits.empty()) {
-    return;
+    return false;
   }
   const match::Matches& matches = facts_.matches();
   const model::Operation own = match::operation_of(facts_.traces(), matches.parts[late.part]);
@@ -88,7 +96,13 @@ void Cascade::for_each_cause(std::size_t operation, const RankTimes& late, std::
   Delay alike;  // what the waiter waited, less what the late rank did in the same time
   // The last that both left together. Only what held the late rank for longer delayed it alone.
   const Visit* together = nullptr;
+  bool have_met = false;
+  std::size_t behind = 0;
   for (const Visit& visit : visits) {
+    behind += together != nullptr ? 1 : 0;
+    if (behind > kBeside) {
+      break;
+    }
     const bool is_on_stream = visit.stream != model::kNoName && visit.stream == own.stream;
     const bool has_to_wait = visit.thread == own.tid || is_on_stream;
     // A stream runs one kernel after the other, in the order of the visits. Stamps of two
@@ -105,6 +119,7 @@ void Cascade::for_each_cause(std::size_t operation, const RankTimes& late, std::
       continue;
     }
     if (takes_part(visit, waiter)) {
+      have_met = true;
       if (visit.holds_up_all) {
         together = together == nullptr || longer_ns(visit, *together) > 0 ? &visit : together;
         continue;
@@ -134,9 +149,10 @@ void Cascade::for_each_cause(std::size_t operation, const RankTimes& late, std::
     };
     if (!take(visit, Delay{limited(visit.waited_ns - both.most_ns),
                            limited(visit.most_ns - both.least_ns)})) {
-      return;
+      return false;
     }
   }
+  return is_cut_[late_rank] && !have_met;
 }
 
 Division Cascade::divide(std::size_t operation, const std::vector<RankTimes>& rows,
@@ -161,10 +177,39 @@ Division Cascade::divide(std::size_t operation, const std::vector<RankTimes>& ro
     division.kept_ns -= std::min(division.kept_ns, delay.most_ns);
     return left_ns > 0;
   };
-  for_each_cause(operation, late, waiter, take);
+  if (for_each_cause(operation, late, waiter, take)) {
+    division.kept_ns = 0;
+  }
   origins.push_back({rank_of(operation, late), division.kept_ns});
   join_origins(origins);
   return division;
+}
+
+void Cascade::OfRanks::add(std::uint32_t rank, std::int64_t time_ns) {
+  std::int64_t& sum_ns = find(rank);
+  sum_ns = add_saturating(sum_ns, time_ns);
+}
+
+void Cascade::OfRanks::widen(std::uint32_t rank, std::int64_t time_ns) {
+  std::int64_t& most_ns = find(rank);
+  most_ns = std::max(most_ns, time_ns);
+}
+
+std::int64_t& Cascade::OfRanks::find(std::uint32_t rank) {
+  const std::size_t at = rank == kAnyone ? times_ns_.size() - 1 : rank;
+  if (times_ns_[at] < 0) {
+    times_ns_[at] = 0;
+    ranks_.push_back(rank);
+  }
+  return times_ns_[at];
+}
+
+template <typename Take>
+void Cascade::OfRanks::take_all(Take take) {
+  for (const std::uint32_t rank : ranks_) {
+    take(rank, std::exchange(find(rank), -1));
+  }
+  ranks_.clear();
 }
 
 // Only one of those that may have come last did, so of several ways to the same origin the widest
@@ -172,24 +217,23 @@ Division Cascade::divide(std::size_t operation, const std::vector<RankTimes>& ro
 void Cascade::divide_pair(std::size_t operation, const std::vector<RankTimes>& rows,
                           const Charge& pair) {
   const std::uint32_t late = rank_of(operation, rows[pair.charged]);
-  of_pair_.clear();
   std::int64_t left_ns = pair.waited_ns;
-  for_each_cause(operation, rows[pair.charged], rank_of(operation, rows[pair.waiter]),
-                 [&](const Visit& visit, const Delay& delay) {
-                   left_ns -= std::min(left_ns, delay.least_ns);
-                   for (const Origin& origin : *visit.possible) {
-                     if (origin.rank != late) {
-                       std::int64_t& sum_ns = of_pair_[origin.rank];
-                       sum_ns = add_saturating(sum_ns, std::min(delay.most_ns, origin.waited_ns));
-                     }
-                   }
-                   return true;
-                 });
-  of_pair_[late] = left_ns;
-  for (const auto& [rank, most_ns] : of_pair_) {
-    std::int64_t& widest_ns = of_waiter_[rank];
-    widest_ns = std::max(widest_ns, std::min(most_ns, pair.waited_ns));
+  const auto take = [&](const Visit& visit, const Delay& delay) {
+    left_ns -= std::min(left_ns, delay.least_ns);
+    for (const Origin& origin : *visit.possible) {
+      if (origin.rank != late) {
+        of_pair_.add(origin.rank, std::min(delay.most_ns, origin.waited_ns));
+      }
+    }
+    return true;
+  };
+  if (for_each_cause(operation, rows[pair.charged], rank_of(operation, rows[pair.waiter]), take)) {
+    of_pair_.add(kAnyone, left_ns);
   }
+  of_pair_.widen(late, left_ns);
+  of_pair_.take_all([&](std::uint32_t rank, std::int64_t most_ns) {
+    of_waiter_.widen(rank, std::min(most_ns, pair.waited_ns));
+  });
 }
 
 // The pairs of the operation, where nobody has asked for them before.
@@ -215,6 +259,10 @@ const std::vector<Cascade::Possible>& Cascade::divide_possibly(std::size_t opera
     for (const Visit& visit : visits_[rank_of(operation, rows[one.charged])]) {
       steps += visit.possible->size() * rows.size();
       has_visits = true;
+      if (visit.holds_up_all &&
+          visit.communicator == facts_.matches().operations[operation].communicator) {
+        break;  // all ranks left it together
+      }
     }
   }
   if (!has_visits) {
@@ -231,30 +279,123 @@ const std::vector<Cascade::Possible>& Cascade::divide_possibly(std::size_t opera
     possible_.push_back({kAnyone, {kAnyone, most_ns}});
     return possible_;
   }
-  of_waiter_.clear();
   const std::vector<Charge>& pairs = pairs_of(rows, charges);
   for (std::size_t i = 0; i < pairs.size(); ++i) {
     const std::uint32_t waiter = pairs[i].waiter;
     divide_pair(operation, rows, pairs[i]);
     if (i + 1 == pairs.size() || pairs[i + 1].waiter != waiter) {
-      for (const auto& [rank, most_ns] : of_waiter_) {
+      of_waiter_.sort();
+      of_waiter_.take_all([&](std::uint32_t rank, std::int64_t most_ns) {
         possible_.push_back({waiter, {rank, most_ns}});
-      }
-      of_waiter_.clear();
+      });
     }
   }
   return possible_;
 }
 
+// Whether whoever took part in one visit did in the other, and was held up by each.
+bool Cascade::are_one(const Visit& older, const Visit& newer) {
+  return older.holds_up_all && newer.holds_up_all && older.communicator == newer.communicator &&
+         older.thread == newer.thread && older.stream == newer.stream;
+}
+
+// What delays a rank in both delays it by the sum.
+void Cascade::join(Visit& older, Visit& newer) {
+  newer.waited_ns = add_saturating(newer.waited_ns, older.waited_ns);
+  newer.most_ns = add_saturating(newer.most_ns, older.most_ns);
+  newer.waited.insert(newer.waited.end(), older.waited.begin(), older.waited.end());
+  join_origins(newer.waited);
+  // All ranks of the operations share theirs.
+  if (older.possible != joined_.older || newer.possible != joined_.newer) {
+    auto possible = std::make_shared<std::vector<Origin>>(*newer.possible);
+    possible->insert(possible->end(), older.possible->begin(), older.possible->end());
+    join_origins(*possible);
+    joined_ = {older.possible, newer.possible, std::move(possible)};
+  }
+  newer.possible = joined_.both;
+  older = std::move(newer);
+}
+
+// In a single communicator the ranks leave such an operation together, so nothing that was before
+// makes one of them later than another.
+bool Cascade::has_cleared(bool holds_up_all) {
+  ++operations_;
+  if (!holds_up_all || is_several_) {
+    return false;
+  }
+  for (std::deque<Visit>& of_rank : visits_) {
+    of_rank.clear();
+  }
+  is_cut_.assign(is_cut_.size(), false);
+  return true;
+}
+
+std::vector<std::uint32_t> Cascade::pair_of(std::size_t operation) const {
+  const match::MatchedOperation& matched = facts_.matches().operations[operation];
+  std::vector<std::uint32_t> pair;
+  if (matched.way == match::Way::kPair) {
+    for (const match::Part& part : match::parts_of(facts_.matches(), matched)) {
+      pair.push_back(who_.of(matched.communicator, part.member));
+    }
+  }
+  return pair;
+}
+
+void Cascade::add_visit(std::size_t operation, const RankTimes& row, Visit visit) {
+  const std::uint32_t rank = rank_of(operation, row);
+  const match::Matches& matches = facts_.matches();
+  const model::Operation own = match::operation_of(facts_.traces(), matches.parts[row.part]);
+  visit.operation = operations_;
+  visit.communicator = matches.operations[operation].communicator;
+  visit.end_ns = row.end_ns;
+  visit.own_end_ns = row.has_execution ? own.end_ns : std::nullopt;
+  visit.late_ns = row.error.late_ns;
+  visit.thread = own.tid;
+  visit.stream = own.stream;
+  visit.group = own.group;
+  auto& visits = visits_[rank];
+  if (visits.size() > 1 && are_one(visits[1], visits[0])) {
+    join(visits[1], visits[0]);
+    visits.pop_front();
+  }
+  if (visits.size() == kVisits) {
+    visits.pop_back();
+    is_cut_[rank] = true;
+  }
+  visits.push_front(std::move(visit));
+}
+
+void Cascade::remember_open(std::size_t operation, const std::vector<RankTimes>& rows,
+                            bool holds_up_all) {
+  if (has_cleared(holds_up_all)) {
+    return;
+  }
+  std::int64_t most_ns = 0;
+  for (const RankTimes& row : rows) {
+    most_ns = std::max(most_ns, row.has_execution ? row.most_wall_ns() : 0);
+  }
+  const auto possible = std::make_shared<std::vector<Origin>>();
+  if (most_ns > 0) {
+    possible->push_back({kAnyone, most_ns});
+  }
+  const std::vector<std::uint32_t> pair = pair_of(operation);
+  for (const RankTimes& row : rows) {
+    if (!row.has_execution) {
+      continue;
+    }
+    Visit visit;
+    visit.holds_up_all = holds_up_all;
+    visit.pair = pair;
+    visit.most_ns = row.most_wall_ns();
+    visit.possible = possible;
+    add_visit(operation, row, std::move(visit));
+  }
+}
+
 void Cascade::remember(std::size_t operation, const std::vector<RankTimes>& rows,
                        const OperationCharges& charges,
                        const std::vector<std::vector<Origin>>& origins) {
-  ++operations_;
-  if (charges.holds_up_all && !is_several_) {
-    // The ranks left together, so nothing that was before makes one of them later than another.
-    for (std::deque<Visit>& of_rank : visits_) {
-      of_rank.clear();
-    }
+  if (has_cleared(charges.holds_up_all)) {
     return;
   }
   std::map<std::uint32_t, std::int64_t> widest_ns;
@@ -268,25 +409,17 @@ void Cascade::remember(std::size_t operation, const std::vector<RankTimes>& rows
       possible->push_back({rank, most_ns});
     }
   }
-  const match::MatchedOperation& matched = facts_.matches().operations[operation];
-  std::vector<std::uint32_t> pair;
-  if (matched.way == match::Way::kPair) {
-    for (const match::Part& part : match::parts_of(facts_.matches(), matched)) {
-      pair.push_back(who_.of(matched.communicator, part.member));
-    }
-  }
+  const std::vector<std::uint32_t> pair = pair_of(operation);
   for (std::size_t i = 0; i < rows.size(); ++i) {
-    auto& visits = visits_[rank_of(operation, rows[i])];
-    const model::Operation own =
-        match::operation_of(facts_.traces(), facts_.matches().parts[rows[i].part]);
-    if (visits.size() == kVisits) {
-      visits.pop_back();
-    }
     const facts::Interval& wait = charges.waits[i];
-    visits.push_front({operations_, charges.holds_up_all, matched.communicator, pair,
-                       rows[i].end_ns, rows[i].has_execution ? own.end_ns : std::nullopt,
-                       rows[i].error.late_ns, own.tid, own.stream, own.group, wait.least_ns,
-                       std::max(wait.most_ns, wait.least_ns), origins[i], possible});
+    Visit visit;
+    visit.holds_up_all = charges.holds_up_all;
+    visit.pair = pair;
+    visit.waited_ns = wait.least_ns;
+    visit.most_ns = std::max(wait.most_ns, wait.least_ns);
+    visit.waited = origins[i];
+    visit.possible = possible;
+    add_visit(operation, rows[i], std::move(visit));
   }
 }
 

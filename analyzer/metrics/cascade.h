@@ -6,6 +6,7 @@
 #ifndef RINGSIDE_ANALYZER_METRICS_CASCADE_H
 #define RINGSIDE_ANALYZER_METRICS_CASCADE_H
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
@@ -33,7 +34,8 @@ struct Division {
   std::int64_t passed_ns = 0;
 };
 
-/// Takes operations in the order of their last arrivals, and remembers the last few of each rank.
+/// Takes operations in the order of their last arrivals, and remembers the last ones of each rank:
+/// those of one communicator that follow each other as one.
 class Cascade {
  public:
   /// Stands in place of a rank for any of them.
@@ -67,6 +69,11 @@ class Cascade {
   void remember(std::size_t operation, const std::vector<facts::RankTimes>& rows,
                 const OperationCharges& charges, const std::vector<std::vector<Origin>>& origins);
 
+  /// Remembers an operation of which it is not known who waited: each rank that was seen to run it
+  /// may have done so all the time, for anyone.
+  void remember_open(std::size_t operation, const std::vector<facts::RankTimes>& rows,
+                     bool holds_up_all);
+
   /// All that it remembers.
   template <typename Archive>
   void transfer(Archive& archive) {
@@ -80,7 +87,7 @@ class Cascade {
         }
       }
     }
-    archive(shared, operations_);
+    archive(shared, operations_, is_cut_);
     for (std::deque<Visit>& of_rank : visits_) {
       std::uint64_t size = of_rank.size();
       archive(size);
@@ -97,37 +104,64 @@ class Cascade {
 
  private:
   struct Visit {
-    std::uint64_t operation = 0;  // counted by operations_
-    bool holds_up_all = false;    // nobody left it before all had come
-    std::uint32_t communicator = 0;
+    bool holds_up_all = false;        // nobody left it before all had come
     std::vector<std::uint32_t> pair;  // its ranks, if it is one
+    std::int64_t waited_ns = 0;       // surely
+    std::int64_t most_ns = 0;
+    std::vector<Origin> waited;  // surely, because of these
+    /// The most that any rank of the operation waited, by the rank that it was due to.
+    std::shared_ptr<const std::vector<Origin>> possible;
+    // add_visit() sets the others.
+    std::uint64_t operation = 0;  // counted by operations_
+    std::uint32_t communicator = 0;
     std::int64_t end_ns = 0;
     std::optional<std::int64_t> own_end_ns;  // by the rank's own clock, if it was seen to run
     std::int64_t late_ns = 0;                // by which that may be late
     std::uint32_t thread = 0;
     model::NameId stream = model::kNoName;
     std::optional<std::uint64_t> group;  // in its file; those of a communicator are one kernel
-    std::int64_t waited_ns = 0;          // surely
-    std::int64_t most_ns = 0;
-    std::vector<Origin> waited;  // surely, because of these
-    /// The most that any rank of the operation waited, by the rank that it was due to.
-    std::shared_ptr<const std::vector<Origin>> possible;
   };
+  // A time of each of some ranks, kAnyone among them.
+  class OfRanks {
+   public:
+    explicit OfRanks(std::size_t ranks) : times_ns_(ranks + 1, -1) {}
+
+    void add(std::uint32_t rank, std::int64_t time_ns);
+    void widen(std::uint32_t rank, std::int64_t time_ns);
+    void sort() { std::sort(ranks_.begin(), ranks_.end()); }
+    // Calls `take` with each rank and its time; then there are none.
+    template <typename Take>
+    void take_all(Take take);
+
+   private:
+    std::int64_t& find(std::uint32_t rank);
+
+    std::vector<std::int64_t> times_ns_;  // by rank, kAnyone last; -1: it is not there
+    std::vector<std::uint32_t> ranks_;
+  };
+
   // By how much a rank was late for the waiter because of its wait in an earlier operation. What
   // the waiter itself waited in that or later ones, if both took part, delayed both.
   struct Delay {
     std::int64_t least_ns = 0;
     std::int64_t most_ns = 0;
   };
-  // A wait further back than so many operations of the rank explains nothing.
-  static constexpr std::size_t kVisits = 8;
+  // So many visits of a rank are remembered. Behind an operation that held up both ranks, only as
+  // many more are looked at as may have run beside it.
+  static constexpr std::size_t kVisits = 32;
+  static constexpr std::size_t kBeside = 8;
 
+  void add_visit(std::size_t operation, const facts::RankTimes& row, Visit visit);
+  bool has_cleared(bool holds_up_all);
+  std::vector<std::uint32_t> pair_of(std::size_t operation) const;
+  static bool are_one(const Visit& older, const Visit& newer);
+  void join(Visit& older, Visit& newer);
   bool takes_part(const Visit& visit, std::uint32_t rank) const;
   static std::int64_t longer_ns(const Visit& visit, const Visit& other);
   static std::int64_t waited_for(const Visit& visit, std::uint32_t rank);
   std::uint32_t rank_of(std::size_t operation, const facts::RankTimes& row) const;
   template <typename Take>
-  void for_each_cause(std::size_t operation, const facts::RankTimes& late, std::uint32_t waiter,
+  bool for_each_cause(std::size_t operation, const facts::RankTimes& late, std::uint32_t waiter,
                       Take take) const;
   void divide_pair(std::size_t operation, const std::vector<facts::RankTimes>& rows,
                    const Charge& pair);
@@ -140,11 +174,16 @@ class Cascade {
   std::uint64_t operations_ = 0;
   std::vector<std::vector<std::uint32_t>> ranks_;  // by communicator, ascending
   std::vector<std::deque<Visit>> visits_;          // by rank, the latest first
+  std::vector<bool> is_cut_;                       // by rank: some are remembered no more
+  // The last that join() made.
+  struct {
+    std::shared_ptr<const std::vector<Origin>> older, newer, both;
+  } joined_;
   // These are of one operation.
   std::vector<Possible> possible_;
   std::vector<Charge> pairs_;
-  std::map<std::uint32_t, std::int64_t> of_waiter_;
-  std::map<std::uint32_t, std::int64_t> of_pair_;
+  OfRanks of_waiter_;
+  OfRanks of_pair_;
 };
 
 }  // namespace ringside::metrics

@@ -149,7 +149,14 @@ void ChargeBlocks::add(std::uint32_t member, const BlockCharge& charge) {
   cell(member) += charge;
 }
 
-void ChargeBlocks::add_root(std::uint32_t member, const BlockCharge& charge, double mirrored) {
+double& ChargeBlocks::as_root(std::uint32_t member) {
+  OfCommunicator& one = communicators_[current_];
+  one.as_root.resize(kBlocks * one.ranks.size());
+  return one.as_root[one.block * one.ranks.size() + member];
+}
+
+void ChargeBlocks::add_root(std::uint32_t member, const BlockCharge& charge, double mirrored,
+                            double busy_most) {
   Cell& here = cell(member);
   here.root_least += charge.least;
   here.root_most += charge.most;
@@ -157,12 +164,14 @@ void ChargeBlocks::add_root(std::uint32_t member, const BlockCharge& charge, dou
   OfCommunicator& one = communicators_[current_];
   one.rooted.resize(one.ranks.size());
   ++one.rooted[member];
+  as_root(member) += busy_most;
 }
 
-void ChargeBlocks::add_drain(std::uint32_t member) {
+void ChargeBlocks::add_drain(std::uint32_t member, double busy_most) {
   OfCommunicator& one = communicators_[current_];
   one.drains.resize(one.ranks.size());
   ++one.drains[member];
+  as_root(member) += busy_most;
 }
 
 void ChargeBlocks::leave_out_own_times() {
@@ -257,6 +266,12 @@ ExchangeInput ChargeBlocks::input(std::uint32_t family, Among among,
       case Among::kRanks: {
         first_of[i] =
             together.empty() || together[i] == i ? input.blocks.size() : first_of[together[i]];
+        if (manner == Manner::kRoots) {
+          if (!one.as_root.empty()) {
+            add_roots(one, is_left_out, input);
+          }
+          break;
+        }
         const std::size_t mirrors = input.mirrors.size();
         add_ranks(one, unlike, is_left_out, first_of[i], input);
         if (manner == Manner::kCapped) {
@@ -311,6 +326,7 @@ std::optional<double> ChargeBlocks::chance_of_noise(const OfCommunicator& one, A
   if (found == units.end()) {
     return std::nullopt;
   }
+  const bool is_of_roots = manner == Manner::kRoots && !one.as_root.empty();
   const std::uint32_t host = one.hosts[static_cast<std::size_t>(found - units.begin())];
   const std::vector<bool> unlike = find_unlike(one, is_left_out);
   std::map<std::uint32_t, std::vector<std::size_t>> members;  // by unit
@@ -330,8 +346,10 @@ std::optional<double> ChargeBlocks::chance_of_noise(const OfCommunicator& one, A
       double sum = 0;
       double count = 0;
       for (const std::size_t member : of_unit) {
-        sum += one.own_times[block * units.size() + member];
-        count += one.own_counts[block * units.size() + member];
+        const std::size_t at = block * units.size() + member;
+        sum += one.own_times[at];
+        sum -= is_of_roots && unit == suspect ? one.as_root[at] : 0;
+        count += one.own_counts[at];
       }
       if (count > 0) {
         means[unit] = sum / count;
@@ -356,19 +374,23 @@ std::optional<double> ChargeBlocks::chance_of_noise(const OfCommunicator& one, A
   return chance_of_lasting_noise(of_suspect, std::move(others));
 }
 
+// Whether roots, by the operations whose root each member is, are more than now and then.
+bool ChargeBlocks::are_often(const OfCommunicator& one, const std::vector<std::uint64_t>& roots) {
+  constexpr std::uint64_t kOften = 20;  // one of so many operations
+  return std::accumulate(roots.begin(), roots.end(), std::uint64_t{0}) * kOften >= one.operations;
+}
+
 // A root of a Broadcast has made others wait before it comes to what follows, and one of a Reduce
 // has waited itself. So it is late less or more often than they are. It is not compared with them
 // there, unless all are roots about as often, or hardly ever.
 std::vector<bool> ChargeBlocks::find_unlike(const OfCommunicator& one,
                                             const std::vector<bool>& is_left_out) const {
-  constexpr std::uint64_t kOften = 20;  // one of so many operations
   std::vector<bool> unlike;
   for (const std::uint32_t rank : one.ranks) {
     unlike.push_back(is_left_out[rank]);
   }
   for (const std::vector<std::uint64_t>* const roots : {&one.rooted, &one.drains}) {
-    const std::uint64_t times = std::accumulate(roots->begin(), roots->end(), std::uint64_t{0});
-    const bool is_often = times * kOften >= one.operations;
+    const bool is_often = are_often(one, *roots);
     const std::uint64_t least =
         roots->empty() ? 0 : *std::min_element(roots->begin(), roots->end());
     for (std::size_t member = 0; member < roots->size() && is_often; ++member) {
@@ -392,6 +414,45 @@ void ChargeBlocks::add_ranks(const OfCommunicator& one, const std::vector<bool>&
       if (!is_left_out[one.ranks[member]] && (cell.root_most > 0 || cell.root_mirrored > 0)) {
         input.mirrors.push_back(
             {one.ranks[member], cell.root_least, cell.root_most, cell.root_mirrored});
+      }
+    }
+  }
+}
+
+std::vector<bool> ChargeBlocks::find_roots(std::uint32_t family,
+                                           const std::vector<bool>& is_left_out) const {
+  std::vector<bool> roots(ranks_);
+  for (const OfCommunicator& one : communicators_) {
+    for (const std::vector<std::uint64_t>* const times : {&one.rooted, &one.drains}) {
+      for (std::size_t member = 0; member < times->size(); ++member) {
+        if (one.family == family && are_often(one, *times) && (*times)[member] > 0) {
+          roots[one.ranks[member]] = !is_left_out[one.ranks[member]];
+        }
+      }
+    }
+  }
+  return roots;
+}
+
+// Roots have done something else between operations for as long as the others, but for the time of
+// those whose root they are. Each nanosecond more makes all others wait for so long at most, so
+// they are multiplied by these.
+void ChargeBlocks::add_roots(const OfCommunicator& one, const std::vector<bool>& is_left_out,
+                             ExchangeInput& input) const {
+  const std::size_t count = one.ranks.size();
+  for (std::size_t block = 0; block < kBlocks && !one.own_times.empty(); ++block) {
+    const auto counts = std::span(one.own_counts).subspan(block * count, count);
+    const auto least = static_cast<double>(*std::min_element(counts.begin(), counts.end()));
+    if (least == 0) {
+      continue;  // nothing is known of one
+    }
+    ExchangeBlock& made = input.blocks.emplace_back();
+    for (std::size_t member = 0; member < count; ++member) {
+      const std::size_t at = block * count + member;
+      const double scale = least / counts[member] * static_cast<double>(count - 1);
+      if (!is_left_out[one.ranks[member]]) {
+        made.members.push_back({one.ranks[member], (one.own_times[at] - one.as_root[at]) * scale,
+                                one.own_times[at] * scale});
       }
     }
   }

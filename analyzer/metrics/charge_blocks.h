@@ -47,7 +47,7 @@ class ChargeBlocks {
   /// The group in which the charges are handed round.
   enum class Among : std::uint8_t { kRanks, kRanksOfHost, kHosts };
   static constexpr std::array kAmong = {Among::kRanks, Among::kRanksOfHost, Among::kHosts};
-  /// How ranks are compared. The last two are for kRanks alone.
+  /// How ranks are compared. All but the first are for kRanks alone.
   enum class Manner : std::uint8_t {
     kPlain,
     /// The ranks of several communicators count as alike: see has_together().
@@ -55,6 +55,8 @@ class ChargeBlocks {
     /// The greatest charges and own times of a communicator count no more than a lesser one: few
     /// great delays tell nothing then.
     kCapped,
+    /// Where roots are frequent, these by their own times: what others wait for them is not alike.
+    kRoots,
   };
 
   ChargeBlocks(const match::Matches& matches, const align::Alignment& alignment,
@@ -65,11 +67,12 @@ class ChargeBlocks {
   /// Adds the charge of a member in that operation, one of those that are alike.
   void add(std::uint32_t member, const BlockCharge& charge);
   /// Adds the charge of a root in that operation. `mirrored`: its charge if it had changed places
-  /// with the others.
-  void add_root(std::uint32_t member, const BlockCharge& charge, double mirrored);
+  /// with the others. `busy_most`: how long the data took at most; so much sooner or later than the
+  /// others it may have left.
+  void add_root(std::uint32_t member, const BlockCharge& charge, double mirrored, double busy_most);
 
   /// Notes the root of an operation in which only the root waits.
-  void add_drain(std::uint32_t member);
+  void add_drain(std::uint32_t member, double busy_most);
   /// Adds how long a member had been doing something else when it came to that operation.
   void add_own_time(std::uint32_t member, double own_time);
   /// Leaves own times out in the communicator of that operation: if its times come from the
@@ -84,6 +87,8 @@ class ChargeBlocks {
   /// Whether communicators of that family, none with a root, have as many ranks and operations, and
   /// others join them: then their ranks do the same, as those of tensor parallelism do.
   bool has_together(std::uint32_t family, const std::vector<bool>& is_left_out) const;
+  /// By rank: it is a root in a communicator of that family in which roots are frequent.
+  std::vector<bool> find_roots(std::uint32_t family, const std::vector<bool>& is_left_out) const;
   /// The probability that noise which lasts makes one of these, all charged in that family, as slow
   /// beside the others as it is: the greatest of all of them.
   double chance_of_noise(std::uint32_t family, Among among,
@@ -95,7 +100,7 @@ class ChargeBlocks {
   void transfer(Archive& archive) {
     for (OfCommunicator& one : communicators_) {
       archive(one.begun, one.cells, one.has_own_times, one.own_times, one.own_counts, one.rooted,
-              one.drains);
+              one.drains, one.as_root);
     }
   }
 
@@ -120,9 +125,12 @@ class ChargeBlocks {
     bool has_own_times = true;
     std::vector<std::uint64_t> rooted;  // by member: operations whose root it was
     std::vector<std::uint64_t> drains;  // by member: of these, those in which only it waited
+    std::vector<double> as_root;        // by block and member: `busy_most` of these
   };
 
   Cell& cell(std::uint32_t member);
+  double& as_root(std::uint32_t member);
+  static bool are_often(const OfCommunicator& one, const std::vector<std::uint64_t>& roots);
   std::vector<bool> find_unlike(const OfCommunicator& one,
                                 const std::vector<bool>& is_left_out) const;
   void find_families();
@@ -137,6 +145,8 @@ class ChargeBlocks {
   // `input` from `first` on.
   void add_ranks(const OfCommunicator& one, const std::vector<bool>& unlike,
                  const std::vector<bool>& is_left_out, std::size_t first,
+                 ExchangeInput& input) const;
+  void add_roots(const OfCommunicator& one, const std::vector<bool>& is_left_out,
                  ExchangeInput& input) const;
   void add_ranks_of_hosts(const OfCommunicator& one, const std::vector<bool>& unlike,
                           ExchangeInput& input) const;

@@ -120,7 +120,7 @@ void ChargeFinder::leave_open(const std::vector<RankTimes>& rows) {
   for (const RankTimes& row : rows) {
     first = row.has_execution && (first == nullptr || row.end_ns < first->end_ns) ? &row : first;
   }
-  std::int64_t all_ns = 0;
+  TimeSum all;
   for (std::size_t i = 0; i < rows.size(); ++i) {
     const RankTimes& row = rows[i];
     std::int64_t most_ns = row.most_wall_ns();
@@ -131,10 +131,10 @@ void ChargeFinder::leave_open(const std::vector<RankTimes>& rows) {
                                   add_saturating(facts::clock_error_ns(row, *first), late_ns)));
     }
     found_.waits[i] = {0, most_ns};
-    all_ns = add_saturating(all_ns, most_ns);
+    all.add(most_ns);
   }
   for (std::uint32_t i = 0; i < rows.size(); ++i) {
-    const std::int64_t most_ns = subtract_saturating(all_ns, found_.waits[i].most_ns);
+    const std::int64_t most_ns = all.without(found_.waits[i].most_ns);
     found_.possibly.push_back({i, most_ns, most_ns, 0});
   }
 }

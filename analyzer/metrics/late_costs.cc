@@ -2,6 +2,7 @@
 #include "analyzer/metrics/late_costs.h"
 
 #include <algorithm>
+#include <limits>
 #include <span>
 #include <utility>
 
@@ -116,6 +117,8 @@ void LateCosts::take(const facts::SeenOperation& seen, ChargeFinder& finder, Rea
                        (made.known.basis == facts::Basis::kSome &&
                         facts_.flow_of(seen.index, made.rows).flow == facts::Flow::kAll);
   made.has_charges = !made.known.is_impossible && made.known.has_all_ranks && is_seen;
+  made.holds_up_all = !made.has_charges && !made.rows.empty() &&
+                      facts_.flow_of(seen.index, made.rows).flow == facts::Flow::kAll;
   if (made.has_charges) {
     made.charges = finder.find(seen.index, made.known.basis, made.rows, seen.arrivals);
   }
@@ -128,6 +131,9 @@ void LateCosts::add(std::uint32_t operation, Read& read) {
   const Parties& parties = count_parts(matched);
   const facts::OperationFacts& known = read.known;
   rows_.swap(read.rows);
+  if (!read.has_charges) {
+    cascade_.remember_open(operation, rows_, read.holds_up_all);
+  }
   if (known.is_impossible) {
     ++(known.has_all_ranks ? counts.impossible : counts.partial);
     return;
@@ -150,7 +156,7 @@ void LateCosts::add(std::uint32_t operation, Read& read) {
   }
   free_times_.note_ends(matched.communicator, rows_, is_seen);
   if (read.has_charges) {
-    charge(operation, parties, read.charges);
+    charge(operation, parties, read);
   }
 }
 
@@ -191,8 +197,8 @@ const LateCosts::Parties& LateCosts::parties_of(const match::MatchedOperation& o
   return parties;
 }
 
-void LateCosts::charge(std::uint32_t operation, const Parties& parties,
-                       const OperationCharges& charges) {
+void LateCosts::charge(std::uint32_t operation, const Parties& parties, const Read& read) {
+  const OperationCharges& charges = read.charges;
   const match::MatchedOperation& matched = matches_.operations[operation];
   for (const std::uint32_t rank : parties.ranks) {
     ++ranks[rank].facts.judged;
@@ -220,7 +226,7 @@ void LateCosts::charge(std::uint32_t operation, const Parties& parties,
   ++(is_decided ? counts.decided : counts.undecided);
   take_possible(operation, charges);
   cascade_.remember(operation, rows_, charges, origins_);
-  add_to_blocks(charges);
+  add_to_blocks(read.known, charges);
   note_last(matched);
 }
 
@@ -246,11 +252,11 @@ void LateCosts::take_waits(const match::MatchedOperation& matched,
   if (is_all_fresh_) {
     return;
   }
-  fresh_most_ns_ = 0;
-  fresh_most_of_host_ns_.assign(hosts.size(), 0);
+  fresh_most_ = {};
+  fresh_most_of_host_.assign(hosts.size(), {});
   for (std::size_t i = 0; i < rows_.size(); ++i) {
-    raise(fresh_most_ns_, fresh_[i].most_ns);
-    raise(fresh_most_of_host_ns_[rows_[i].host], fresh_[i].most_ns);
+    fresh_most_.add(fresh_[i].most_ns);
+    fresh_most_of_host_[rows_[i].host].add(fresh_[i].most_ns);
   }
 }
 
@@ -267,10 +273,9 @@ PossibleCharge LateCosts::fresh_part_of(const PossibleCharge& one) const {
   PossibleCharge fresh = one;
   if (!is_all_fresh_) {
     const std::int64_t own_ns = fresh_[one.charged].most_ns;
-    fresh.most_ns = std::min(one.most_ns, subtract_saturating(fresh_most_ns_, own_ns));
+    fresh.most_ns = std::min(one.most_ns, fresh_most_.without(own_ns));
     fresh.most_in_host_ns =
-        std::min(one.most_in_host_ns,
-                 subtract_saturating(fresh_most_of_host_ns_[rows_[one.charged].host], own_ns));
+        std::min(one.most_in_host_ns, fresh_most_of_host_[rows_[one.charged].host].without(own_ns));
   }
   return fresh;
 }
@@ -334,29 +339,31 @@ void LateCosts::take_possible(std::uint32_t operation, const OperationCharges& c
     const auto& [waiter, origin] = possible[i];
     if (origin.rank == Cascade::kAnyone) {
       raise(open_ns_,
-            is_all_fresh_ ? origin.waited_ns : std::min(origin.waited_ns, fresh_most_ns_));
-      continue;
-    }
-    const std::uint32_t host = ranks[origin.rank].host;
-    if (waiter == Cascade::kAnyone) {
+            is_all_fresh_ ? origin.waited_ns : std::min(origin.waited_ns, fresh_most_.all()));
+    } else if (waiter == Cascade::kAnyone) {
       const PossibleCharge fresh = fresh_part_of(charges.all_possible()[i]);
       raise(ranks[origin.rank].facts.cost_most_ns, fresh.most_ns);
-      take_elsewhere(host, fresh.most_ns - fresh.most_in_host_ns);
-      continue;
+      take_elsewhere(ranks[origin.rank].host, fresh.most_ns - fresh.most_in_host_ns);
+    } else {
+      const std::uint32_t host = ranks[origin.rank].host;
+      const std::int64_t waited_ns = std::min(origin.waited_ns, fresh_[waiter].most_ns);
+      raise(ranks[origin.rank].facts.cost_most_ns, waited_ns);
+      if (host != rows_[waiter].host) {
+        take_elsewhere(host, waited_ns);
+      }
     }
-    const std::int64_t waited_ns = std::min(origin.waited_ns, fresh_[waiter].most_ns);
-    raise(ranks[origin.rank].facts.cost_most_ns, waited_ns);
-    if (host != rows_[waiter].host) {
-      take_elsewhere(host, waited_ns);
-    }
-    if (i + 1 == possible.size() || possible[i + 1].waiter != waiter) {
+    const bool is_last = i + 1 == possible.size() || possible[i + 1].waiter != waiter;
+    if (waiter != Cascade::kAnyone && is_last) {
       close_waiter();
     }
   }
   close_waiter();
 }
 
-void LateCosts::add_to_blocks(const OperationCharges& charges) {
+void LateCosts::add_to_blocks(const facts::OperationFacts& known, const OperationCharges& charges) {
+  // Nobody can be compared with a root for which that is unknown.
+  const double busy_most = known.busy ? static_cast<double>(known.busy->most_ns)
+                                      : std::numeric_limits<double>::infinity();
   const bool is_draining =
       charges.likeness == Likeness::kDraining && charges.root != RankTimes::kNobody;
   // If only the root waits, the others stay behind when they are late once. Only their own times
@@ -381,7 +388,7 @@ void LateCosts::add_to_blocks(const OperationCharges& charges) {
     charge.most_elsewhere = std::max(charge.most - charge.most_in_host, charge.least_elsewhere);
     const std::uint32_t member = rows_[possible.charged].member;
     if (charges.likeness == Likeness::kRooted) {
-      blocks_.add_root(member, charge, static_cast<double>(possible.mirrored_ns));
+      blocks_.add_root(member, charge, static_cast<double>(possible.mirrored_ns), busy_most);
     } else if (is_comparable) {
       blocks_.add(member, charge);
       of_others += charge;
@@ -390,7 +397,7 @@ void LateCosts::add_to_blocks(const OperationCharges& charges) {
   if (is_draining) {
     // The root counts as one that is charged like the others in the mean.
     const std::uint32_t root = rows_[charges.root].member;
-    blocks_.add_drain(root);
+    blocks_.add_drain(root, busy_most);
     blocks_.add(root, of_others / static_cast<double>(rows_.size() - 1));
   }
 }

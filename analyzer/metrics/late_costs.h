@@ -20,6 +20,7 @@
 #include "analyzer/metrics/grouping.h"
 #include "analyzer/metrics/run_times.h"
 #include "analyzer/metrics/stragglers.h"
+#include "analyzer/model/saturating.h"
 
 namespace ringside::metrics {
 
@@ -80,8 +81,9 @@ class LateCosts {
   struct Read {
     facts::OperationFacts known;
     std::vector<facts::RankTimes> rows;
-    bool has_charges = false;  // else nothing is known of who waited
-    bool is_unseen = false;    // Stragglers::unseen counts it
+    bool has_charges = false;   // else nothing is known of who waited
+    bool is_unseen = false;     // Stragglers::unseen counts it
+    bool holds_up_all = false;  // where it has no charges: nobody left it before all had come
     OperationCharges charges;
   };
 
@@ -92,14 +94,14 @@ class LateCosts {
   void add(std::uint32_t operation, Read& read);
   const Parties& count_parts(const match::MatchedOperation& operation);
   const Parties& parties_of(const match::MatchedOperation& operation);
-  void charge(std::uint32_t operation, const Parties& parties, const OperationCharges& charges);
+  void charge(std::uint32_t operation, const Parties& parties, const Read& read);
   void take_waits(const match::MatchedOperation& matched, const OperationCharges& charges);
   void take(const match::MatchedOperation& matched, const Charge& one, const Division& division);
   void take_of_host(const Charge& one, std::int64_t kept_ns);
   std::int64_t fresh_part_of(const Charge& one, std::int64_t ns) const;
   PossibleCharge fresh_part_of(const PossibleCharge& one) const;
   void take_possible(std::uint32_t operation, const OperationCharges& charges);
-  void add_to_blocks(const OperationCharges& charges);
+  void add_to_blocks(const facts::OperationFacts& known, const OperationCharges& charges);
   void note_last(const match::MatchedOperation& matched);
   std::uint32_t rank_of(const match::MatchedOperation& operation, std::uint32_t row) const {
     return who_.of(operation.communicator, rows_[row].member);
@@ -122,8 +124,8 @@ class LateCosts {
   std::vector<OfRow> of_rows_;
   std::vector<facts::Interval> fresh_;  // of their waits: what counts
   bool is_all_fresh_ = false;           // all of them count wholly
-  std::vector<std::int64_t> fresh_most_of_host_ns_;
-  std::int64_t fresh_most_ns_ = 0;            // of all
+  std::vector<TimeSum> fresh_most_of_host_;
+  TimeSum fresh_most_;                        // of all
   std::vector<std::vector<Origin>> origins_;  // by waiter
   Parties parties_;
   std::vector<std::int64_t> most_elsewhere_ns_;  // by host

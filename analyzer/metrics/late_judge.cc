@@ -21,12 +21,14 @@ bool LateJudge::is_enough(const Lateness& facts) const {
 double LateJudge::level_of(Among among, Manner manner, bool has_together) const {
   constexpr double kRanks = 0.0055;
   constexpr double kTogether = 0.004;  // of that
-  constexpr double kCapped = 0.0015;
+  constexpr double kCapped = 0.001;
+  constexpr double kRoots = 0.0005;
   constexpr double kRanksOfHost = 0.001;
   constexpr double kHosts = 0.002;
   const double level = among == Among::kHosts         ? kHosts
                        : among == Among::kRanksOfHost ? kRanksOfHost
                        : manner == Manner::kCapped    ? kCapped
+                       : manner == Manner::kRoots     ? kRoots
                        : manner == Manner::kTogether  ? kTogether
                        : has_together                 ? kRanks - kTogether
                                                       : kRanks;
@@ -116,7 +118,7 @@ bool LateJudge::test_ranks(std::uint32_t family, Among among) {
     return true;
   }
   return (has_together && test_together(family, alone, is_eligible)) ||
-         test_capped(family, is_eligible);
+         test_capped(family, is_eligible) || test_roots(family, is_eligible);
 }
 
 // Notes the chance, and those that are late. Returns whether they are.
@@ -160,6 +162,21 @@ bool LateJudge::test_capped(std::uint32_t family, const std::vector<bool>& is_el
   return result.chance <= level &&
          costs_.counts.share(static_cast<std::int64_t>(result.excess)) >= kLeastShare &&
          note(result, level, Among::kRanks, Manner::kCapped);
+}
+
+// A rank that is often a root waits less or more often than the others, and so comes later or
+// sooner to what follows. Its own times show whether it is late.
+bool LateJudge::test_roots(std::uint32_t family, std::vector<bool> is_eligible) {
+  const std::vector<bool> roots = costs_.blocks().find_roots(family, is_found_);
+  for (std::size_t i = 0; i < roots.size(); ++i) {
+    is_eligible[i] = is_eligible[i] && roots[i];
+    ranks_[i].facts.is_frequent_root = ranks_[i].facts.is_frequent_root || roots[i];
+  }
+  const double level = level_of(Among::kRanks, Manner::kRoots, false);
+  const ExchangeResult result = test(family, Among::kRanks, Manner::kRoots, level, is_eligible);
+  return result.chance <= level &&
+         costs_.counts.share(static_cast<std::int64_t>(result.excess)) >= kLeastShare &&
+         note(result, level, Among::kRanks, Manner::kRoots);
 }
 
 // Ranks that are not late beside the others of their host, and none of which costs most of what the

@@ -32,6 +32,7 @@ class LateJudge {
   bool test_together(std::uint32_t family, const ExchangeResult& alone,
                      const std::vector<bool>& is_eligible);
   bool test_capped(std::uint32_t family, const std::vector<bool>& is_eligible);
+  bool test_roots(std::uint32_t family, std::vector<bool> is_eligible);
   std::vector<std::uint32_t> take_back_members();
   bool test_hosts(std::uint32_t family);
 

@@ -47,6 +47,8 @@ struct Lateness {
   bool is_straggler = false;      // it costs enough, and that is no chance
   /// A straggler that is one also where its greatest delays count no more than lesser ones.
   bool is_late_beside_great = false;
+  /// Not a straggler, and root too often to be compared with others but by its own times.
+  bool is_frequent_root = false;
   bool was_late_once = false;                      // it costs enough, in a few operations
   LateTimes times;                                 // of stragglers
   std::map<std::uint32_t, std::uint64_t> last_in;  // times last, by index of the communicator

@@ -320,7 +320,8 @@ std::string open_sentence(const Stragglers& all, const std::vector<const Latenes
   return all.share_of(one) > metrics::kOpenShare
              ? names_of(tied) + (is_one ? " costs " : " each cost ") + cost_of(all, one) +
                    " of all ranks' time, which may be chance: few late arrivals, or noise that "
-                   "lasts"
+                   "lasts" +
+                   (one.is_frequent_root ? ", or come with being the root of many operations" : "")
              : names_of(tied) + (is_one ? " may cost " : " may each cost ") + cost_of(all, one) +
                    " of all ranks' time: " +
                    (all.hosts.size() > 1 && all.unseen == 0 ? "the clocks leave it open"

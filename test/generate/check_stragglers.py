@@ -263,6 +263,19 @@ def check_reduce(job):
             ("not the head", job.rows[0]["rank"] != f"rank {rank}", job.rows[0])]
 
 
+def check_roots(job):
+    """A rank is late where it is a root: rank 1 is one by turns with all ranks or with the odd ones."""
+    job.fix(hosts=1, ranks_per_host=job.random.choice((4, 8)), compute_us=10_000, iterations=200)
+    rooted = job.random.choice(("AllReduce:65536,Broadcast:65536", "AllReduce:65536,Reduce:65536",
+                                "Reduce:65536,Broadcast:65536", "Broadcast:65536",
+                                "Broadcast:65536,AllReduce:65536,Reduce:65536"))
+    job.generate("--pattern", rooted, *job.random.choice((("--straggler", "1:5000"),
+                                                          ("--late-every", "1:50000:10"))))
+    found = [text for kind, text in job.findings() if kind == "straggler"]
+    blamed = [text for text in found if not text.startswith("rank 1 (")]
+    return [("missed", blamed == found, job.rows[:1]), ("others blamed", bool(blamed), blamed)]
+
+
 def check_pairs(job):
     """The same over as many hosts as there are ranks."""
     job.fix(hosts=job.random.choice((4, 8)), ranks_per_host=1)
@@ -309,6 +322,7 @@ CHECKS = {
     "late-host": (check_late_host, LATE),
     "cascade": (check_cascade, LATE | {"not the head": 0.01}),
     "reduce": (check_reduce, LATE | {"not the head": 0.01}),
+    "roots": (check_roots, {"missed": 0.02, "others blamed": 0.01}),
     "pairs": (check_pairs, LATE),
     "parallel": (check_parallel, LATE),
     "tails": (check_tails, LATE),

@@ -433,5 +433,82 @@ TEST_CASE("what a rank may cost is not taken for another one's that may have bee
   }
 }
 
+// Ranks 0, 1 and 2, 3 are pairs for tensors, ranks 0, 2 and 1, 3 for data. In each iteration pairs
+// of tensors run `tensors` operations, the first of which rank 1 comes 1 ms late to, and then those
+// of data one: there the ranks of the second pair wait. `has_all`: else rank 1 has no trace.
+model::Traces& late_in_tensors(TraceBuilder& builder, int tensors, bool has_all) {
+  constexpr std::int64_t kStep_ns = kMs / 50;
+  const model::NameId stream = builder.traces().names.id("0x1");
+  for (std::uint32_t rank = 0; rank < 4; ++rank) {
+    if (rank == 1 && !has_all) {
+      continue;
+    }
+    model::TraceFile& file = add_to_pairs(builder, rank);
+    for (std::int64_t i = 0; i < kTimes; ++i) {
+      const std::int64_t at_ns = kMs + i * 20 * kMs;
+      const std::int64_t behind_ns = rank < 2 ? kMs : 0;
+      const auto add_one = [&](std::uint32_t context, std::int64_t seq, std::int64_t start_ns,
+                               std::int64_t end_ns) {
+        model::Operation& one = add(builder, "AllReduce", seq, start_ns, end_ns);
+        one.context = context;
+        one.stream = stream;
+      };
+      for (std::int64_t k = 0; k < tensors; ++k) {
+        const std::int64_t begin_ns = at_ns + k * kStep_ns;
+        add_one(1, i * tensors + k, begin_ns + (k > 0 || rank == 1 ? behind_ns : 0),
+                begin_ns + behind_ns + kStep_ns / 2);
+      }
+      const std::int64_t data_ns = at_ns + tensors * kStep_ns;
+      add_one(2, i, data_ns + behind_ns, data_ns + kMs + kStep_ns / 2);
+    }
+    file.contexts[1].operations = static_cast<std::uint64_t>(kTimes * tensors);
+    file.contexts[2].operations = kTimes;
+  }
+  return builder.traces();
+}
+
+TEST_CASE("a rank passes on what it waited before many operations of its communicator") {
+  TraceBuilder builder;
+  const Stragglers found = find_late_ranks(late_in_tensors(builder, GENERATE(8, 9, 100), true));
+  // The stamps of each operation leave a microsecond open.
+  CHECK(of_pid(found, 101).cost_ns == Approx(3 * kTimes * kMs).epsilon(0.04));
+  CHECK(of_pid(found, 101).cost_ns <= 3 * kTimes * kMs);
+  CHECK(of_pid(found, 101).cost_most_ns >= 3 * kTimes * kMs);
+  CHECK(of_pid(found, 101).is_straggler);
+  CHECK(of_pid(found, 100).cost_ns <= kTimes * kMs / 100);
+  CHECK_FALSE(of_pid(found, 100).is_straggler);
+}
+
+TEST_CASE("a rank may have waited in an operation of which another one has no trace") {
+  TraceBuilder builder;
+  const Stragglers found = find_late_ranks(late_in_tensors(builder, 2, false));
+  CHECK(of_pid(found, 100).caused_wait_ns >= kTimes * kMs * 9 / 10);
+  CHECK(of_pid(found, 100).cost_ns <= kTimes * kMs / 10);
+  CHECK_FALSE(of_pid(found, 100).is_straggler);
+}
+
+// Each rank is on a host whose clock nothing bounds, and of rank 1 only the calls are known.
+TEST_CASE(
+    "a rank of another host of which only the call is known may cost what the others were there") {
+  TraceBuilder builder;
+  for (std::uint32_t rank = 0; rank < 2; ++rank) {
+    model::TraceFile& file = builder.add_file(rank, "0x1", 2);
+    file.process.host = "node" + std::to_string(rank);
+    for (std::int64_t i = 0; i < kTimes; ++i) {
+      const std::int64_t at_ns = i * kPeriod_ns;
+      model::Operation& one = add(builder, "AllReduce", i, at_ns, at_ns + kMs);
+      if (rank == 1) {
+        one.times_from = model::TimesFrom::kEnqueue;
+        one.state = model::State::kEnqueued;
+        one.start_ns = {};
+        one.end_ns = {};
+      }
+    }
+  }
+  const Found found(builder.traces());
+  CHECK(found.rank(1).cost_most_ns >= kTimes * kMs * 9 / 10);
+  CHECK(found.rank(1).cost_ns == 0);
+}
+
 }  // namespace
 }  // namespace ringside::metrics

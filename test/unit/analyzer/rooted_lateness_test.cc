@@ -2,7 +2,9 @@
 //
 // Tests who is charged around operations with a root, which do not hold up all ranks alike. Times
 // are made by hand, so the truth is in each test.
+#include <algorithm>
 #include <cstdint>
+#include <random>
 #include <string>
 #include <utility>
 #include <vector>
@@ -189,6 +191,35 @@ TEST_CASE("the late arrivals of the only root are compared with each other") {
   CHECK(lateness_of(broadcast(late_ns), "rank 0").was_late_once);
   late_ns[15] = 2 * kMs;  // less than thirty times as much
   CHECK_FALSE(lateness_of(broadcast(late_ns), "rank 0").was_late_once);
+}
+
+TEST_CASE("a late rank that is the root of many operations is a straggler by its own times") {
+  // Rank 0 comes 5 ms late to each AllReduce, and all come together to a Broadcast of it, which it
+  // leaves sooner than the others, or to a Reduce, which it leaves later. Its root need not be
+  // late: beside noise of 0.1 ms, that it leaves sooner or later shows nothing.
+  const bool is_late = GENERATE(true, false);
+  const std::string function = GENERATE("Broadcast", "Reduce");
+  std::mt19937_64 random(20261127);
+  std::uniform_int_distribution<std::int64_t> noise(0, kMs / 10);
+  std::vector<std::vector<Step>> all;
+  for (int i = 0; i < 100; ++i) {
+    std::vector<std::int64_t> starts_ns;
+    for (std::uint32_t rank = 0; rank < 4; ++rank) {
+      starts_ns.push_back(noise(random) + (rank == 0 && is_late ? 5 * kMs : 0));
+    }
+    const std::int64_t end_ns = *std::max_element(starts_ns.begin(), starts_ns.end()) + kMs / 20;
+    const std::int64_t first_ns = end_ns + 10'000;
+    std::vector<std::int64_t> ends_ns(4, first_ns + 40'000);
+    ends_ns[0] += function == "Reduce" ? 20'000 : -20'000;
+    all.push_back({{"AllReduce", 0, starts_ns, std::vector<std::int64_t>(4, end_ns)},
+                   {function, 0, std::vector<std::int64_t>(4, first_ns), ends_ns}});
+  }
+  const Stragglers found =
+      find(4, 100, 10 * kMs, [&](int i) { return all[static_cast<std::size_t>(i)]; });
+  CHECK(lateness_of(found, "rank 0").is_straggler == is_late);
+  for (const char* const other : {"rank 1", "rank 2", "rank 3"}) {
+    CHECK_FALSE(lateness_of(found, other).is_straggler);
+  }
 }
 
 }  // namespace
