@@ -231,7 +231,7 @@ class Judge {
       return;
     }
     const bool is_untold = all.has_untold();
-    const std::string untold = condition.text + ": of " + std::to_string(all.by_call) + " of " +
+    const std::string untold = condition.text + ": of " + std::to_string(all.untold()) + " of " +
                                report::counted(all.operations, "operation") +
                                " it is not known who waited";
     if (condition.what == FailOn::kWait) {

@@ -97,9 +97,9 @@ bool Cascade::for_each_cause(std::size_t operation, const RankTimes& late, std::
   // The last that both left together. Only what held the late rank for longer delayed it alone.
   const Visit* together = nullptr;
   bool have_met = false;
-  std::size_t behind = 0;
+  std::size_t behind = 0;  // visits since they met in a communicator
   for (const Visit& visit : visits) {
-    behind += together != nullptr ? 1 : 0;
+    behind += behind > 0 ? 1 : 0;
     if (behind > kBeside) {
       break;
     }
@@ -120,6 +120,7 @@ bool Cascade::for_each_cause(std::size_t operation, const RankTimes& late, std::
     }
     if (takes_part(visit, waiter)) {
       have_met = true;
+      behind = behind == 0 && visit.pair.empty() ? 1 : behind;
       if (visit.holds_up_all) {
         together = together == nullptr || longer_ns(visit, *together) > 0 ? &visit : together;
         continue;

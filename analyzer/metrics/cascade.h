@@ -146,8 +146,8 @@ class Cascade {
     std::int64_t least_ns = 0;
     std::int64_t most_ns = 0;
   };
-  // So many visits of a rank are remembered. Behind an operation that held up both ranks, only as
-  // many more are looked at as may have run beside it.
+  // So many visits of a rank are remembered. Behind one of a communicator in which both ranks are,
+  // only as many are looked at as may have run beside it.
   static constexpr std::size_t kVisits = 32;
   static constexpr std::size_t kBeside = 8;
 

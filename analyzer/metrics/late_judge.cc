@@ -19,9 +19,9 @@ bool LateJudge::is_enough(const Lateness& facts) const {
 // In so many of the jobs in which all are alike somebody is called late, at most: one in a hundred
 // with all tests together. `has_together`: ranks are tested in that manner as well.
 double LateJudge::level_of(Among among, Manner manner, bool has_together) const {
-  constexpr double kRanks = 0.0055;
+  constexpr double kRanks = 0.005;
   constexpr double kTogether = 0.004;  // of that
-  constexpr double kCapped = 0.001;
+  constexpr double kCapped = 0.0015;
   constexpr double kRoots = 0.0005;
   constexpr double kRanksOfHost = 0.001;
   constexpr double kHosts = 0.002;

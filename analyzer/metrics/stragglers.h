@@ -95,10 +95,13 @@ struct Stragglers {
   /// times its ranks.
   std::int64_t all_time_ns = 0;
 
-  /// Whether calls alone are known of more operations than kOpenShare of them. The most that a rank
-  /// may cost is not known then.
+  /// Operations in which somebody may have waited that is not known of: calls alone are known, or
+  /// not of all ranks.
+  std::uint64_t untold() const { return by_call + partial; }
+  /// Whether these are more than kOpenShare of all. The most that a rank may cost is not known
+  /// then.
   bool has_untold() const {
-    return static_cast<double>(by_call) > kOpenShare * static_cast<double>(operations);
+    return static_cast<double>(untold()) > kOpenShare * static_cast<double>(operations);
   }
   double share(std::int64_t time_ns) const {
     return all_time_ns > 0 ? static_cast<double>(time_ns) / static_cast<double>(all_time_ns) : 0;

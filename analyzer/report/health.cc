@@ -255,7 +255,7 @@ class HealthJudge {
     } else if (stragglers_.has_untold()) {
       health_.status = "unknown";
       health_.headline =
-          "No trouble found; who came late to " + std::to_string(stragglers_.by_call) + " of " +
+          "No trouble found; who came late to " + std::to_string(stragglers_.untold()) + " of " +
           counted(stragglers_.operations, "operation") + " cannot be told" + unjudged_links();
     } else {
       health_.status = "ok";

@@ -344,7 +344,7 @@ Document stragglers_document(const Stragglers& stragglers, const match::Matches&
         " of GPU time for each other, " + fixed(stragglers.share(stragglers.waited_ns) * 100, 1) +
         " % of all ranks' time" +
         (stragglers.has_untold()
-             ? "; who waited in " + std::to_string(stragglers.by_call) + " of " +
+             ? "; who waited in " + std::to_string(stragglers.untold()) + " of " +
                    counted(stragglers.operations, "operation") + " is not known."
          : stragglers.share(stragglers.waited_most_ns - stragglers.waited_ns) < 0.001
              ? "."

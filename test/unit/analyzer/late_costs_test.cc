@@ -482,6 +482,7 @@ TEST_CASE("a rank passes on what it waited before many operations of its communi
 TEST_CASE("a rank may have waited in an operation of which another one has no trace") {
   TraceBuilder builder;
   const Stragglers found = find_late_ranks(late_in_tensors(builder, 2, false));
+  CHECK(found.has_untold());  // two of three operations are not recorded on all ranks
   CHECK(of_pid(found, 100).caused_wait_ns >= kTimes * kMs * 9 / 10);
   CHECK(of_pid(found, 100).cost_ns <= kTimes * kMs / 10);
   CHECK_FALSE(of_pid(found, 100).is_straggler);
