@@ -55,7 +55,7 @@ void FindingMetrics::watch() {
     current_ = watcher.current();
     ++looks_;
     for (const WatchFinding& finding : found) {
-      findings_[static_cast<std::size_t>(finding.kind)] += finding.ends ? 0 : 1;
+      findings_[finding.kind] += finding.ends ? 0 : 1;
     }
     changed_.wait_until(lock, now + options_.interval, [this] { return is_over_; });
   }
@@ -67,8 +67,9 @@ void FindingMetrics::add_to(MetricsPage& page) const {
   page.sample({}, static_cast<double>(looks_));
   page.family("ringside_watch_findings", "counter", "What was found, by kind.");
   for (const Kind kind : {Kind::kStuck, Kind::kLate, Kind::kDied, Kind::kSilent}) {
+    const auto found = findings_.find(kind);
     page.sample(label("finding", name_of(kind)),
-                static_cast<double>(findings_[static_cast<std::size_t>(kind)]));
+                found == findings_.end() ? 0 : static_cast<double>(found->second));
   }
   page.family("ringside_watch_stuck_ranks", "gauge",
               "Ranks that wait in an operation that is stuck.");

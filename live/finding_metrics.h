@@ -4,10 +4,10 @@
 #ifndef RINGSIDE_LIVE_FINDING_METRICS_H
 #define RINGSIDE_LIVE_FINDING_METRICS_H
 
-#include <array>
 #include <chrono>
 #include <condition_variable>
 #include <cstdint>
+#include <map>
 #include <mutex>
 #include <thread>
 #include <vector>
@@ -44,7 +44,7 @@ class FindingMetrics {
   mutable std::mutex mutex_;
   std::condition_variable changed_;
   std::vector<WatchFinding> current_;
-  std::array<std::uint64_t, 4> findings_{};  ///< by kind, since the begin
+  std::map<WatchFinding::Kind, std::uint64_t> findings_;  ///< since the begin
   std::uint64_t looks_ = 0;
   bool is_over_ = false;
   std::thread thread_;  ///< the last member: it uses the others

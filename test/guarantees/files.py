@@ -223,7 +223,9 @@ def mode(path):
 def private_files(options):
     with House(options) as house:
         process = house.begin_recording("never", 10**9, 100)
-        time.sleep(0.3)
+        deadline = time.monotonic() + 30
+        while not house.trace_files() and time.monotonic() < deadline:
+            time.sleep(0.1)
         (rings,) = house.rings.iterdir()
         found = [rings, *rings.iterdir(), house.traces, *house.trace_files()]
         process.kill()
