@@ -29,6 +29,7 @@ std::string on_one_line(std::string_view json) {
 
 std::vector<std::string> printable_texts(const std::vector<std::string>& texts) {
   std::vector<std::string> made;
+  made.reserve(texts.size());
   for (const std::string& text : texts) {
     made.push_back(launch::printable(text));
   }

@@ -42,11 +42,14 @@ Table overlap_table(const metrics::Overlap& overlap) {
       "without_times", "summed_ns", "waiting_least_ns", "waiting_most_ns", "waiting_unknown",
       "span_ns",       "host",      "operations"};
   for (const metrics::RankOverlap& rank : overlap.ranks) {
-    table.rows.push_back({rank.label, rank.host, rank.operations, rank.span_ns, rank.busy_ns,
-                          percent(rank.busy_ns, rank.span_ns),
-                          rank.knows_waiting() ? Cell(rank.waiting_ns) : Cell(),
-                          rank.waiting_least_ns, rank.waiting_most_ns, rank.waiting_unknown,
-                          rank.together_ns, rank.summed_ns, rank.without_times});
+    const bool has_times = rank.operations == 0 || rank.without_times < rank.operations;
+    const auto known = [&](Cell cell) { return has_times ? std::move(cell) : Cell(); };
+    table.rows.push_back({rank.label, rank.host, rank.operations, known(rank.span_ns),
+                          known(rank.busy_ns), known(percent(rank.busy_ns, rank.span_ns)),
+                          rank.knows_waiting() ? known(rank.waiting_ns) : Cell(),
+                          known(rank.waiting_least_ns), known(rank.waiting_most_ns),
+                          known(rank.waiting_unknown), known(rank.together_ns),
+                          known(rank.summed_ns), rank.without_times});
   }
   return table;
 }
@@ -180,10 +183,11 @@ Document overlap_document(const metrics::Overlap& overlap, const match::Matches&
     document.sentences.push_back("No operation has known times of execution: nothing can be said.");
   } else {
     document.sentences.push_back(
-        "Over all ranks, operations ran in " + human_duration(all.busy_ns) + " of " +
-        human_duration(all.span_ns) + " (" + fixed(percent(all.busy_ns, all.span_ns), 1) + " %); " +
-        waiting_text(all) + ", and in " + human_duration(all.together_ns) +
-        " those of several communicators ran at once.");
+        std::string("Over all ranks, ") +
+        (all.without_times > 0 ? "as far as times are known, " : "") + "operations ran in " +
+        human_duration(all.busy_ns) + " of " + human_duration(all.span_ns) + " (" +
+        fixed(percent(all.busy_ns, all.span_ns), 1) + " %); " + waiting_text(all) + ", and in " +
+        human_duration(all.together_ns) + " those of several communicators ran at once.");
   }
   document.tables.push_back(overlap_table(overlap));
   Table pairs{"pairs",
