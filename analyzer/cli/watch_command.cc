@@ -211,7 +211,7 @@ class Watch {
     return tell_verdicts(std::move(stuck), processes);
   }
 
-  // What is stuck has been told before: dumps of a large job take long.
+  // Tells the verdicts of findings that were told already, since dumps of a large job take long.
   bool tell_verdicts(std::vector<live::WatchFinding> stuck, const live::LiveProcesses& processes) {
     std::map<std::pair<std::string, std::string>, live::Verdict> of_jobs;
     for (live::WatchFinding& finding : stuck) {

@@ -300,7 +300,7 @@ bool Cascade::are_one(const Visit& older, const Visit& newer) {
          older.thread == newer.thread && older.stream == newer.stream;
 }
 
-// What delays a rank in both delays it by the sum.
+// The delays of both visits add up, since one follows the other.
 void Cascade::join(Visit& older, Visit& newer) {
   newer.waited_ns = add_saturating(newer.waited_ns, older.waited_ns);
   newer.most_ns = add_saturating(newer.most_ns, older.most_ns);
@@ -317,9 +317,9 @@ void Cascade::join(Visit& older, Visit& newer) {
   older = std::move(newer);
 }
 
-// In a single communicator the ranks leave such an operation together, so nothing that was before
-// makes one of them later than another.
-bool Cascade::has_cleared(bool holds_up_all) {
+// Counts the operation. Returns whether there is nothing to remember: in a single communicator the
+// ranks leave such an operation together, so no earlier one makes one of them later than another.
+bool Cascade::begin_visits(bool holds_up_all) {
   ++operations_;
   if (!holds_up_all || is_several_) {
     return false;
@@ -368,7 +368,7 @@ void Cascade::add_visit(std::size_t operation, const RankTimes& row, Visit visit
 
 void Cascade::remember_open(std::size_t operation, const std::vector<RankTimes>& rows,
                             bool holds_up_all) {
-  if (has_cleared(holds_up_all)) {
+  if (begin_visits(holds_up_all)) {
     return;
   }
   std::int64_t most_ns = 0;
@@ -396,7 +396,7 @@ void Cascade::remember_open(std::size_t operation, const std::vector<RankTimes>&
 void Cascade::remember(std::size_t operation, const std::vector<RankTimes>& rows,
                        const OperationCharges& charges,
                        const std::vector<std::vector<Origin>>& origins) {
-  if (has_cleared(charges.holds_up_all)) {
+  if (begin_visits(charges.holds_up_all)) {
     return;
   }
   std::map<std::uint32_t, std::int64_t> widest_ns;

@@ -152,7 +152,7 @@ class Cascade {
   static constexpr std::size_t kBeside = 8;
 
   void add_visit(std::size_t operation, const facts::RankTimes& row, Visit visit);
-  bool has_cleared(bool holds_up_all);
+  bool begin_visits(bool holds_up_all);
   std::vector<std::uint32_t> pair_of(std::size_t operation) const;
   static bool are_one(const Visit& older, const Visit& newer);
   void join(Visit& older, Visit& newer);

@@ -55,7 +55,7 @@ class ChargeBlocks {
     /// The greatest charges and own times of a communicator count no more than a lesser one: few
     /// great delays tell nothing then.
     kCapped,
-    /// Where roots are frequent, these by their own times: what others wait for them is not alike.
+    /// Frequent roots are compared by their own times: others wait for them more or less often.
     kRoots,
   };
 
