@@ -296,6 +296,10 @@ class Finder {
     });
   }
 
+  static bool is_judged_by_moment(const model::TraceFile& file) {
+    return file.process.dump && file.process.tells_moment;
+  }
+
   std::optional<Unknown> why_unknown(const StuckOperation& node, const MatchedOperation& matched,
                                      std::uint32_t index) const {
     const Position& position = hang_.positions[index];
@@ -340,7 +344,7 @@ class Finder {
     }
     // A process that has ended or died does not join later; one that was dumped might have. If a
     // dump does not tell its moment, the dumps are judged as they are.
-    if (file.process.dump && file.process.tells_moment) {
+    if (is_judged_by_moment(file)) {
       const std::int64_t end_ns = alignment_.to_common_ns(position.file, end_of_trace_ns(file));
       const auto spare_ns = alignment_.uncertainty_ns(position.file, node.since_file, end_ns)
                                 .value_or(align::kUnboundClocks_ns);
@@ -369,6 +373,13 @@ class Finder {
       return;
     }
     Blocker blocker{position, Blocker::Why::kNotJoined, std::nullopt};
+    const std::uint32_t file = hang_.positions[position].file;
+    if (is_judged_by_moment(traces_.files[file]) &&
+        !alignment_.uncertainty_ns(file, node.since_file, node.since_ns)) {
+      const std::int64_t end_ns =
+          alignment_.to_common_ns(file, end_of_trace_ns(traces_.files[file]));
+      blocker.supposed_ns = elapsed_ns(node.since_ns, end_ns);
+    }
     if (const Stuck* const first = first_stuck(position, false)) {
       blocker.stuck_in = first->node;
     }

@@ -42,6 +42,9 @@ struct Blocker {
   /// The operation that its process is stuck in itself: index into Hang::operations. Nothing: it is
   /// not seen to be stuck in another operation.
   std::optional<std::uint32_t> stuck_in;
+  /// Only the hosts' clocks tell that its dump is not older than the hang, and nothing bounds them
+  /// against each other. It is so if they differ by less than this.
+  std::optional<std::int64_t> supposed_ns = std::nullopt;
 };
 
 /// A matched operation in which at least one rank is stuck.

@@ -64,6 +64,26 @@ std::string HangSentences::fate(std::uint32_t position, const StuckOperation& of
   return text;
 }
 
+// A dump from before the hang shows its rank as one that has not joined.
+std::string HangSentences::supposed(std::uint32_t operation) const {
+  const StuckOperation& stuck = hang_.operations[operation];
+  const auto& blockers = stuck.blockers;
+  const auto limit_ns = [](const Blocker& blocker) {
+    return blocker.supposed_ns.value_or(std::numeric_limits<std::int64_t>::max());
+  };
+  const auto one = std::min_element(
+      blockers.begin(), blockers.end(),
+      [&](const Blocker& a, const Blocker& b) { return limit_ns(a) < limit_ns(b); });
+  if (one == blockers.end() || !one->supposed_ns) {
+    return {};
+  }
+  const auto host = [&](std::uint32_t file) { return traces_.files[file].process.host; };
+  return " This supposes that the clocks of hosts " + host(stuck.since_file) + " and " +
+         host(hang_.positions[one->position].file) +
+         ", which nothing compares, differ by less than " + human_duration(*one->supposed_ns) +
+         ": a dump older than the hang tells nothing.";
+}
+
 // The call that a process has made and not finished: that may be why it has not joined another.
 std::string HangSentences::unfinished(std::uint32_t file) const {
   const metrics::Position* first = nullptr;
@@ -357,8 +377,8 @@ std::string HangSentences::answer(std::uint32_t operation) const {
       const auto one = std::find_if(stuck.blockers.begin(), stuck.blockers.end(),
                                     [](auto& b) { return b.why == Blocker::Why::kNotJoined; });
       return text_.blockers_text(operation, Blocker::Why::kNotJoined) + " not joined " + name +
-             "; " + text_.waited(operation) + '.' + fate(one->position, stuck) + silent(operation) +
-             nothing_known;
+             "; " + text_.waited(operation) + '.' + fate(one->position, stuck) +
+             supposed(operation) + silent(operation) + nothing_known;
     }
     case Cause::kNotBegun:
       return text_.blockers_text(operation, Blocker::Why::kNotBegun) + " called " + name +

@@ -37,6 +37,7 @@ class HangSentences {
   std::string ranks_of_job(std::uint32_t operation) const;
   std::string unfinished(std::uint32_t file) const;
   std::string fate(std::uint32_t position, const metrics::StuckOperation& of) const;
+  std::string supposed(std::uint32_t operation) const;
   struct Ended {
     std::uint32_t position = 0;
     std::int64_t end_ns = 0;

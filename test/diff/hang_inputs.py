@@ -53,6 +53,14 @@ def one_missing(nranks=8, missing=5, **options):
     return traces
 
 
+def first_of_two_hosts():
+    """The first collective is stuck, so nothing compares the hosts' clocks. Rank 1 has not joined."""
+    traces = [Trace(rank, host=f"node{rank}", boot_id=f"b00t{rank}", dump=True)
+              .communicator(nranks=2, **WORLD) for rank in range(2)]
+    stuck(traces[0], seq=0)
+    return texts(traces)
+
+
 def lost_line():
     """Nothing is seen to be stuck, but a line of one dump is gone."""
     files = nothing_stuck()
@@ -199,6 +207,7 @@ def cases():
         "hang-missing-rank-csv": ("hang --format csv --table ranks traces", missing),
         "hang-missing-rank-markdown": ("hang --format markdown --top 3 traces", missing),
         "hang-missing-rank-no-align": ("hang --no-align traces", missing),
+        "hang-clocks-not-compared": ("hang traces", first_of_two_hosts()),
         "hang-no-trace": ("hang traces", without(texts(one_missing()), ".5.")),
         "hang-not-closed": ("hang traces", killed()),
         "hang-process-ended": ("hang traces", texts(one_missing(4, 1, dump=False))),

@@ -42,7 +42,7 @@ class Trace:
     """One process. Events are added as they come; `text()` closes the file."""
 
     def __init__(self, rank, *, host="node0", abi=6, nccl="2.29.7", run=None, dump=False, job="mix",
-                 start_ns=1_000_000, windows=1, segment=None, after=0):
+                 start_ns=1_000_000, windows=1, segment=None, after=0, boot_id="b00t"):
         self.rank = rank
         self.pid = 100 + rank
         self.events = []
@@ -59,7 +59,7 @@ class Trace:
             args["dump"] = True
         args.update({
             "segment": segment or 1, "segment_start_ns": start_ns,
-            "job": job, "host": host, "boot_id": "b00t", "pid": self.pid, "launcher_rank": rank,
+            "job": job, "host": host, "boot_id": boot_id, "pid": self.pid, "launcher_rank": rank,
             "launcher_rank_from": "RANK", "base_time_s": BASE_TIME_S, "start_ns": start_ns,
             "nccl_version": nccl, "abi": abi, "clock": "tsc",
             "events": ["Coll", "P2p", "ProxyOp"] if windows else [],
