@@ -112,10 +112,12 @@ def origins_of(waiter, last, waited_ns, visits):
     for times, origins in visits:
         if waiter in times:
             break
-        passed_ns = min(waited_ns, sum(origins.values()))
-        for origin, ns in origins.items():
+        # What the last one waited because of the waiter made both come later.
+        others = {origin: ns for origin, ns in origins.items() if origin != waiter}
+        passed_ns = min(waited_ns, sum(others.values()))
+        for origin, ns in others.items():
             if passed_ns > 0:
-                due[origin] += passed_ns * ns / sum(origins.values())
+                due[origin] += passed_ns * ns / sum(others.values())
         waited_ns -= passed_ns
     due[last] += waited_ns
     return due
