@@ -127,7 +127,8 @@ std::vector<std::string> limits(const model::Traces& traces, const align::Alignm
   }
   if (sampled > 0) {
     notes.push_back(counted(sampled, "trace is", "traces are") +
-                    " sampled (RINGSIDE_SAMPLE): all figures are those of the operations kept");
+                    " sampled (RINGSIDE_SAMPLE): all figures are those of the operations kept, and "
+                    "whoever was late may have waited in others");
   }
   return notes;
 }

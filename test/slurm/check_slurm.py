@@ -87,10 +87,12 @@ def check_end(cluster, options, job):
     """The batch script goes on after its step: the nodes recover and reduce."""
     cluster.run("scancel", "--signal=KILL", f"{job}.0")
     until = time.monotonic() + 120
+    output = cluster.place / "job.out"
     while cluster.run("squeue", "-h", "-j", job):
-        require(time.monotonic() < until, f"the job does not end: {cluster.run('squeue')}")
+        require(time.monotonic() < until,
+                f"the job does not end: {cluster.run('squeue', '--steps')}{output.read_text(encoding='utf-8')}")
         time.sleep(0.5)
-    print((cluster.place / "job.out").read_text(encoding="utf-8"))
+    print(output.read_text(encoding="utf-8"))
     left = {path.name: path.read_text(encoding="utf-8") for path in cluster.place.glob("left-*")}
     require(len(left) == len(NODES) and not any(left.values()), f"rings are left: {left}")
     parts = cluster.run(options.ringside, "hang", cluster.place / "parts", "--min-age", "0.5", status=1)
