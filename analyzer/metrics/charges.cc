@@ -83,7 +83,9 @@ const OperationCharges& ChargeFinder::find(std::size_t operation, facts::Basis b
       break;
     case facts::Flow::kToRoot:
     case facts::Flow::kLinks:
-      if (pattern == match::Pattern::kRing || pattern == match::Pattern::kAlltoAllv) {
+      // Two ranks that exchange messages may be neighbours of a pipeline.
+      if (rows.size() > 2 &&
+          (pattern == match::Pattern::kRing || pattern == match::Pattern::kAlltoAllv)) {
         found_.likeness = Likeness::kAlike;
       } else if (flow.flow == facts::Flow::kToRoot) {
         found_.likeness = Likeness::kDraining;

@@ -87,6 +87,34 @@ TEST_CASE("a rank that is always late by next to nothing, and much once, was lat
   CHECK(rank.was_late_once);
 }
 
+// Each rank sends to the next one, and the last one is a millisecond late in each of 200 exchanges.
+model::Traces rings(std::uint32_t ranks) {
+  TraceBuilder builder;
+  for (std::uint32_t rank = 0; rank < ranks; ++rank) {
+    builder.add_file(rank, "0x1", ranks);
+    for (std::int64_t i = 0; i < 200; ++i) {
+      for (const bool is_send : {true, false}) {
+        model::Operation& one = builder.add_transfer(is_send ? "Send" : "Recv",
+                                                     (rank + (is_send ? 1 : ranks - 1)) % ranks);
+        one.group = static_cast<std::uint64_t>(i) + 1;
+        one.start_ns = (2 * i + 1) * kMs + (rank + 1 == ranks ? kMs : 0);
+        one.enqueue_start_ns = *one.start_ns;
+        one.enqueue_end_ns = *one.start_ns;
+        one.end_ns = (2 * i + 2) * kMs + kMs / 10;
+      }
+    }
+  }
+  return std::move(builder.traces());
+}
+
+TEST_CASE("a ring of two ranks may be neighbours of a pipeline, of which one always comes later") {
+  const Stragglers pair = find_late_ranks(rings(2));
+  const Lateness& later = lateness_of(pair, "rank 1");
+  CHECK(pair.most_share_of(later) == Approx(200.0 / (2 * (2 * 199 + 1.1))).epsilon(0.01));
+  CHECK_FALSE(later.is_straggler);
+  CHECK(lateness_of(find_late_ranks(rings(3)), "rank 2").is_straggler);
+}
+
 TEST_CASE("charges go round: who is late by turns is no straggler") {
   std::vector<std::vector<std::int64_t>> late_ns;
   std::uint32_t random = 1;  // of the generator of Numerical Recipes
