@@ -77,11 +77,14 @@ std::string HangSentences::supposed(std::uint32_t operation) const {
   if (one == blockers.end() || !one->supposed_ns) {
     return {};
   }
-  const auto host = [&](std::uint32_t file) { return traces_.files[file].process.host; };
-  return " This supposes that the clocks of hosts " + host(stuck.since_file) + " and " +
-         host(hang_.positions[one->position].file) +
-         ", which nothing compares, differ by less than " + human_duration(*one->supposed_ns) +
-         ": a dump older than the hang tells nothing.";
+  // All others are on the clock of the reference, as far as they are known.
+  const std::uint32_t file = hang_.positions[one->position].file;
+  const auto& hosts = alignment_.hosts();
+  const auto unbound = [&](std::uint32_t of) { return !hosts[alignment_.host_of(of)].is_bounded; };
+  const std::string host = traces_.files[unbound(file) ? file : stuck.since_file].process.host;
+  return " This supposes that the clock of host " + host +
+         ", which nothing compares with the others', differs from them by less than " +
+         human_duration(*one->supposed_ns) + ": a dump older than the hang tells nothing.";
 }
 
 // The call that a process has made and not finished: that may be why it has not joined another.
