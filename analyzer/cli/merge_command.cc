@@ -15,6 +15,7 @@
 #include "analyzer/merge/output_file.h"
 #include "analyzer/merge/path_lines.h"
 #include "analyzer/merge/plan.h"
+#include "analyzer/model/printable.h"
 #include "analyzer/report/numbers.h"
 
 namespace ringside::cli {
@@ -269,7 +270,7 @@ ExitStatus run_merge(const MergeOptions& options) {
     text += kineto_text(plan, lines);
   }
   if (!is_quiet()) {
-    std::fputs(text.c_str(), stderr);
+    std::fputs(model::printable_lines(text).c_str(), stderr);
   }
   // An overview is made of what analyse() has read.
   const bool is_whole = lines.unread == 0 && analysis->unused_profiles == 0 &&

@@ -123,8 +123,8 @@ std::string usage_error(const CLI::App* app, const CLI::Error& error) {
     return app->help() + '\n' + words + ": say which command\n";
   }
   return words + ": " +
-         (is_unexpected ? unexpected(*command, rest.front())
-                        : model::printable(reworded(error.what()))) +
+         model::printable(is_unexpected ? unexpected(*command, rest.front())
+                                        : reworded(error.what())) +
          "\nTry `" + words + " --help`.\n";
 }
 

@@ -186,6 +186,16 @@ def check_values(ringside):
     result = ringside.run("summary", "--by", "\x1b[1mx", "traces")
     said = "summary: --by: ?[1mx is not one of caller, range, user-tag\n"
     assert result.returncode == 2 and said in result.stderr, result
+    # A shell's * puts names of files there.
+    for words, said in ((("ras", "a:1", "\x1b]0;x\x07"), 'ras: "?]0;x?" is one argument too many\n'),
+                        (("summary", "--\x1b]0;x\x07"), "summary: there is no option --?]0;x?\n"),
+                        (("\x1b[1mx",), "ringside: there is no command ?[1mx; ")):
+        result = ringside.run(*words)
+        assert result.returncode == 2 and said in result.stderr, result
+    output = "\x1b[1mx.json"
+    result = ringside.run("merge", "-o", output, "traces")
+    assert result.returncode == 0 and result.stderr.startswith("?[1mx.json: "), result
+    (ringside.directory / output).unlink()
     for path, trouble in (("nowhere", "nowhere: No such file or directory"),
                           ("traces", "no trace of PyTorch's profiler in traces")):
         result = ringside.run("summary", "--kineto", path, "traces")
