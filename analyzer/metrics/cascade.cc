@@ -12,6 +12,8 @@ namespace ringside::metrics {
 using facts::RankTimes;
 namespace {
 
+constexpr std::int64_t kNoLimit_ns = std::numeric_limits<std::int64_t>::max();
+
 // One rank may be the origin by several ways. Their number would grow with each operation in
 // between.
 void join_origins(std::vector<Origin>& origins) {
@@ -72,6 +74,19 @@ std::int64_t Cascade::longer_ns(const Visit& visit, const Visit& other) {
              : subtract_saturating(visit.end_ns, other.end_ns);
 }
 
+// By how much the rank left an operation later than another one, at most.
+std::int64_t Cascade::most_lead_ns(std::uint32_t rank, const Visit& visit, std::uint32_t other,
+                                   const Visit& of_other) const {
+  const auto clocks_ns =
+      facts_.alignment().most_uncertainty_ns(who_.all()[rank].file, who_.all()[other].file);
+  if (!clocks_ns) {
+    return kNoLimit_ns;
+  }
+  const std::int64_t error_ns =
+      add_saturating(*clocks_ns, add_saturating(visit.late_ns, of_other.late_ns));
+  return add_saturating(subtract_saturating(visit.end_ns, of_other.end_ns), error_ns);
+}
+
 // Returns how long the rank surely waited for `rank` in the visit.
 std::int64_t Cascade::waited_for(const Visit& visit, std::uint32_t rank) {
   const auto found = std::find_if(visit.waited.begin(), visit.waited.end(),
@@ -80,15 +95,15 @@ std::int64_t Cascade::waited_for(const Visit& visit, std::uint32_t rank) {
 }
 
 // Calls `take` with the earlier operations in which a late rank may have got late, the latest
-// first, until it returns false, and with the delay there. Returns whether earlier ones, which are
-// not remembered, may be a cause, too.
+// first, until it returns false, and with the delay there. Returns by how much earlier ones, which
+// are not remembered, may have delayed it, too.
 template <typename Take>
-bool Cascade::for_each_cause(std::size_t operation, const RankTimes& late, std::uint32_t waiter,
-                             Take take) const {
+std::int64_t Cascade::for_each_cause(std::size_t operation, const RankTimes& late,
+                                     std::uint32_t waiter, Take take) const {
   const std::uint32_t late_rank = rank_of(operation, late);
   const auto& visits = visits_[late_rank];
   if (visits.empty()) {
-    return false;
+    return 0;
   }
   const match::Matches& matches = facts_.matches();
   const model::Operation own = match::operation_of(facts_.traces(), matches.parts[late.part]);
@@ -96,33 +111,44 @@ bool Cascade::for_each_cause(std::size_t operation, const RankTimes& late, std::
   Delay alike;  // what the waiter waited, less what the late rank did in the same time
   // The last that both left together. Only what held the late rank for longer delayed it alone.
   const Visit* together = nullptr;
-  bool have_met = false;
-  std::size_t behind = 0;  // visits since they met in a communicator
+  // Where both took part in another one, no more delayed the late rank before than it left it
+  // later.
+  std::int64_t lead_ns = kNoLimit_ns;
+  std::size_t behind = 0;  // visits since they met where all were held up
   for (const Visit& visit : visits) {
     behind += behind > 0 ? 1 : 0;
     if (behind > kBeside) {
       break;
     }
     const bool is_on_stream = visit.stream != model::kNoName && visit.stream == own.stream;
-    const bool has_to_wait = visit.thread == own.tid || is_on_stream;
+    const bool is_of_thread = visit.thread == own.tid;
+    // One stream, for all that is known. A thread may have several, of which nobody tells.
+    const bool may_be_stream =
+        is_on_stream ||
+        (is_of_thread && (visit.stream == model::kNoName || own.stream == model::kNoName));
     // A stream runs one kernel after the other, in the order of the visits. Stamps of two
     // communicators need not show it, since those of each err by themselves.
     const bool is_own_kernel =
         visit.communicator == communicator && visit.group && visit.group == own.group;
-    const std::int64_t error_ns =
-        is_on_stream && !is_own_kernel ? add_saturating(visit.late_ns, late.error.early_ns) : 0;
     // The rank's own clock decides, since the estimates of the hosts' clocks bend durations.
-    const bool is_before = visit.own_end_ns && own.end_ns && own.start_ns && late.has_execution
-                               ? subtract_saturating(*visit.own_end_ns, *own.start_ns) <= error_ns
-                               : visit.end_ns <= late.arrival_ns;
-    if (!is_before) {
+    const bool is_own_clock = visit.own_end_ns && own.end_ns && own.start_ns && late.has_execution;
+    const std::int64_t error_ns = is_own_clock && may_be_stream && !is_own_kernel
+                                      ? add_saturating(visit.late_ns, late.error.early_ns)
+                                      : 0;
+    const std::int64_t over_ns = is_own_clock
+                                     ? subtract_saturating(*visit.own_end_ns, *own.start_ns)
+                                     : subtract_saturating(visit.end_ns, late.arrival_ns);
+    if (over_ns > error_ns) {
       continue;
     }
+    const bool is_surely_before = over_ns <= 0 || is_on_stream;
+    std::int64_t lead_here_ns = kNoLimit_ns;
     if (takes_part(visit, waiter)) {
-      have_met = true;
-      behind = behind == 0 && visit.pair.empty() ? 1 : behind;
       if (visit.holds_up_all) {
-        together = together == nullptr || longer_ns(visit, *together) > 0 ? &visit : together;
+        if (is_surely_before) {
+          behind = behind == 0 ? 1 : behind;
+          together = together == nullptr || longer_ns(visit, *together) > 0 ? &visit : together;
+        }
         continue;
       }
       const auto& others = visits_[waiter];
@@ -130,13 +156,16 @@ bool Cascade::for_each_cause(std::size_t operation, const RankTimes& late, std::
         return one.operation == visit.operation;
       });
       const bool is_known = other != others.end();
-      alike.least_ns = add_saturating(alike.least_ns, is_known ? other->waited_ns : 0);
-      alike.most_ns = add_saturating(
-          alike.most_ns, is_known ? other->most_ns : std::numeric_limits<std::int64_t>::max());
+      lead_here_ns = is_known && is_surely_before ? most_lead_ns(late_rank, visit, waiter, *other)
+                                                  : kNoLimit_ns;
+      alike.least_ns =
+          add_saturating(alike.least_ns, is_known && is_surely_before ? other->waited_ns : 0);
+      alike.most_ns = add_saturating(alike.most_ns, is_known ? other->most_ns : kNoLimit_ns);
     }
-    const std::int64_t limit_ns = together == nullptr ? std::numeric_limits<std::int64_t>::max()
-                                                      : longer_ns(visit, *together);
-    if (!has_to_wait || limit_ns <= 0) {
+    const std::int64_t limit_ns =
+        std::min(lead_ns, together == nullptr ? kNoLimit_ns : longer_ns(visit, *together));
+    lead_ns = std::min(lead_ns, lead_here_ns);
+    if (!(is_of_thread || is_on_stream) || limit_ns <= 0) {
       continue;
     }
     const Delay both{std::min(alike.least_ns, visit.most_ns),
@@ -148,12 +177,12 @@ bool Cascade::for_each_cause(std::size_t operation, const RankTimes& late, std::
     const auto limited = [&](std::int64_t delay_ns) {
       return std::clamp<std::int64_t>(delay_ns - own_ns, 0, limit_ns);
     };
-    if (!take(visit, Delay{limited(visit.waited_ns - both.most_ns),
-                           limited(visit.most_ns - both.least_ns)})) {
-      return false;
+    const std::int64_t least_ns = is_surely_before ? limited(visit.waited_ns - both.most_ns) : 0;
+    if (!take(visit, Delay{least_ns, limited(visit.most_ns - both.least_ns)})) {
+      return 0;
     }
   }
-  return is_cut_[late_rank] && !have_met;
+  return is_cut_[late_rank] && behind == 0 ? std::max<std::int64_t>(lead_ns, 0) : 0;
 }
 
 Division Cascade::divide(std::size_t operation, const std::vector<RankTimes>& rows,
@@ -178,9 +207,8 @@ Division Cascade::divide(std::size_t operation, const std::vector<RankTimes>& ro
     division.kept_ns -= std::min(division.kept_ns, delay.most_ns);
     return left_ns > 0;
   };
-  if (for_each_cause(operation, late, waiter, take)) {
-    division.kept_ns = 0;
-  }
+  const std::int64_t rest_ns = for_each_cause(operation, late, waiter, take);
+  division.kept_ns -= std::min(division.kept_ns, rest_ns);
   origins.push_back({rank_of(operation, late), division.kept_ns});
   join_origins(origins);
   return division;
@@ -228,8 +256,10 @@ void Cascade::divide_pair(std::size_t operation, const std::vector<RankTimes>& r
     }
     return true;
   };
-  if (for_each_cause(operation, rows[pair.charged], rank_of(operation, rows[pair.waiter]), take)) {
-    of_pair_.add(kAnyone, left_ns);
+  const std::int64_t rest_ns =
+      for_each_cause(operation, rows[pair.charged], rank_of(operation, rows[pair.waiter]), take);
+  if (rest_ns > 0) {
+    of_pair_.add(kAnyone, std::min(left_ns, rest_ns));
   }
   of_pair_.widen(late, left_ns);
   of_pair_.take_all([&](std::uint32_t rank, std::int64_t most_ns) {

@@ -158,11 +158,13 @@ class Cascade {
   void join(Visit& older, Visit& newer);
   bool takes_part(const Visit& visit, std::uint32_t rank) const;
   static std::int64_t longer_ns(const Visit& visit, const Visit& other);
+  std::int64_t most_lead_ns(std::uint32_t rank, const Visit& visit, std::uint32_t other,
+                            const Visit& of_other) const;
   static std::int64_t waited_for(const Visit& visit, std::uint32_t rank);
   std::uint32_t rank_of(std::size_t operation, const facts::RankTimes& row) const;
   template <typename Take>
-  bool for_each_cause(std::size_t operation, const facts::RankTimes& late, std::uint32_t waiter,
-                      Take take) const;
+  std::int64_t for_each_cause(std::size_t operation, const facts::RankTimes& late,
+                              std::uint32_t waiter, Take take) const;
   void divide_pair(std::size_t operation, const std::vector<facts::RankTimes>& rows,
                    const Charge& pair);
   const std::vector<Charge>& pairs_of(const std::vector<facts::RankTimes>& rows,
