@@ -87,6 +87,20 @@ std::int64_t Cascade::most_lead_ns(std::uint32_t rank, const Visit& visit, std::
   return add_saturating(subtract_saturating(visit.end_ns, of_other.end_ns), error_ns);
 }
 
+// How long a rank may have waited without another one, since both left an operation together: in
+// that time it was delayed as well.
+std::int64_t Cascade::waited_elsewhere_ns(std::uint32_t rank, std::uint32_t other) const {
+  std::int64_t sum_ns = 0;
+  for (const Visit& visit : visits_[rank]) {
+    if (!takes_part(visit, other)) {
+      sum_ns = add_saturating(sum_ns, visit.most_ns);
+    } else if (visit.holds_up_all) {
+      return sum_ns;
+    }
+  }
+  return is_cut_[rank] ? kNoLimit_ns : sum_ns;
+}
+
 // Returns how long the rank surely waited for `rank` in the visit.
 std::int64_t Cascade::waited_for(const Visit& visit, std::uint32_t rank) {
   const auto found = std::find_if(visit.waited.begin(), visit.waited.end(),
@@ -115,6 +129,7 @@ std::int64_t Cascade::for_each_cause(std::size_t operation, const RankTimes& lat
   // later.
   std::int64_t lead_ns = kNoLimit_ns;
   std::size_t behind = 0;  // visits since they met where all were held up
+  bool is_elsewhere_known = false;
   for (const Visit& visit : visits) {
     behind += behind > 0 ? 1 : 0;
     if (behind > kBeside) {
@@ -167,6 +182,10 @@ std::int64_t Cascade::for_each_cause(std::size_t operation, const RankTimes& lat
     lead_ns = std::min(lead_ns, lead_here_ns);
     if (!(is_of_thread || is_on_stream) || limit_ns <= 0) {
       continue;
+    }
+    if (!is_elsewhere_known && visit.waited_ns > 0) {
+      is_elsewhere_known = true;
+      alike.most_ns = add_saturating(alike.most_ns, waited_elsewhere_ns(waiter, late_rank));
     }
     const Delay both{std::min(alike.least_ns, visit.most_ns),
                      std::min(alike.most_ns, visit.waited_ns)};

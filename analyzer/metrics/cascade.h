@@ -141,7 +141,8 @@ class Cascade {
   };
 
   // By how much a rank was late for the waiter because of its wait in an earlier operation. What
-  // the waiter itself waited in that or later ones, if both took part, delayed both.
+  // the waiter itself waited in that or later ones, if both took part, delayed both; in others, it
+  // may have.
   struct Delay {
     std::int64_t least_ns = 0;
     std::int64_t most_ns = 0;
@@ -160,6 +161,7 @@ class Cascade {
   static std::int64_t longer_ns(const Visit& visit, const Visit& other);
   std::int64_t most_lead_ns(std::uint32_t rank, const Visit& visit, std::uint32_t other,
                             const Visit& of_other) const;
+  std::int64_t waited_elsewhere_ns(std::uint32_t rank, std::uint32_t other) const;
   static std::int64_t waited_for(const Visit& visit, std::uint32_t rank);
   std::uint32_t rank_of(std::size_t operation, const facts::RankTimes& row) const;
   template <typename Take>

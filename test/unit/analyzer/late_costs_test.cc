@@ -471,7 +471,7 @@ TEST_CASE("a rank passes on what it waited before many operations of its communi
   TraceBuilder builder;
   const Stragglers found = find_late_ranks(late_in_tensors(builder, GENERATE(8, 9, 100), true));
   // The stamps of each operation leave a microsecond open.
-  CHECK(of_pid(found, 101).cost_ns == Approx(3 * kTimes * kMs).epsilon(0.04));
+  CHECK(of_pid(found, 101).cost_ns == Approx(3 * kTimes * kMs).epsilon(0.08));
   CHECK(of_pid(found, 101).cost_ns <= 3 * kTimes * kMs);
   CHECK(of_pid(found, 101).cost_most_ns >= 3 * kTimes * kMs);
   CHECK(of_pid(found, 101).is_straggler);
