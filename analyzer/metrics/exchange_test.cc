@@ -113,6 +113,68 @@ class Exchange {
   Random random_;
 };
 
+// Counts the events that a subject is charged most for. Charges that are a quarter of a typical one
+// (the mean by charge) count, and those of blocks that follow each other are one event: a step of
+// the program, as one iteration, may take several blocks. What lasts longer than an event can is as
+// many as there are blocks. Returns nothing if charges are in so many blocks that each is one.
+std::optional<std::size_t> count_events(const ExchangeInput& input,
+                                        const std::vector<std::uint32_t>& suspects) {
+  constexpr std::size_t kLongestEvent = 9;  // of 64 blocks: one of eight iterations, not aligned
+  constexpr double kAllAlong = 0.25;
+  std::vector<double> charges;
+  double sum = 0;
+  double squares = 0;
+  for (const ExchangeBlock& block : input.blocks) {
+    double all = 0;
+    double charge = 0;
+    for (const ExchangeBlock::Member& member : block.members) {
+      const bool is_suspect =
+          std::find(suspects.begin(), suspects.end(), member.subject) != suspects.end();
+      all += is_suspect ? member.least : member.most;
+      charge += is_suspect ? member.least : 0;
+    }
+    const double mean = all / std::max<double>(1, static_cast<double>(block.members.size()));
+    charges.push_back(std::max(0.0, charge - mean));
+    sum += charges.back();
+    squares += charges.back() * charges.back();
+  }
+  std::size_t events = 0;
+  std::size_t late = 0;
+  std::size_t run = 0;
+  for (std::size_t i = 0; i <= charges.size(); ++i) {
+    if (i < charges.size() && charges[i] > 0 && charges[i] * sum >= squares / 4) {
+      ++run;
+      continue;
+    }
+    late += run;
+    events += run > kLongestEvent ? run : run > 0 ? 1 : 0;
+    run = 0;
+  }
+  if (static_cast<double>(late) > kAllAlong * static_cast<double>(charges.size())) {
+    return std::nullopt;
+  }
+  return events;
+}
+
+// How often so few events are all of the same one, or of the same two.
+double chance_of_events(const ExchangeInput& input, const std::vector<std::uint32_t>& suspects) {
+  for (const MirrorBlock& mirror : input.mirrors) {
+    if (std::find(suspects.begin(), suspects.end(), mirror.subject) != suspects.end()) {
+      return 0;  // the root has changed places with the others, and not with each of them
+    }
+  }
+  const auto events = count_events(input, suspects);
+  std::size_t subjects = 0;
+  for (const ExchangeBlock& block : input.blocks) {
+    subjects = std::max(subjects, block.members.size());
+  }
+  if (!events || *events == 0 || subjects == 0) {
+    return 0;
+  }
+  const double one_of = static_cast<double>(subjects) / static_cast<double>(suspects.size());
+  return std::pow(one_of, 1 - static_cast<double>(*events));
+}
+
 }  // namespace
 
 ExchangeResult test_exchange(const ExchangeInput& input, const std::vector<bool>& is_eligible,
@@ -140,7 +202,8 @@ ExchangeResult test_exchange(const ExchangeInput& input, const std::vector<bool>
                    [&](std::uint32_t a, std::uint32_t b) { return excesses[a] > excesses[b]; });
   result.subjects = {worst[0]};
   result.excess = excesses[worst[0]];
-  result.chance = Exchange(input, result.subjects).chance(excesses[worst[0]], level);
+  result.chance = std::max(chance_of_events(input, result.subjects),
+                           Exchange(input, result.subjects).chance(excesses[worst[0]], level));
   if (worst.size() > 1 && excesses[worst[1]] >= kOfFirst * excesses[worst[0]] &&
       std::count(is_here.begin(), is_here.end(), true) > 3) {
     result.second = worst[1];
@@ -148,7 +211,8 @@ ExchangeResult test_exchange(const ExchangeInput& input, const std::vector<bool>
   if (result.chance > level && result.second) {
     const std::vector<std::uint32_t> two = {worst[0], worst[1]};
     const double excess = excesses[worst[0]] + excesses[worst[1]];
-    const double chance = Exchange(input, two).chance(excess, kLevelOfTwo * level);
+    const double chance = std::max(chance_of_events(input, two),
+                                   Exchange(input, two).chance(excess, kLevelOfTwo * level));
     if (chance <= kLevelOfTwo * level) {
       result = {two, std::nullopt, chance, excess};
     }

@@ -57,7 +57,8 @@ std::int64_t beginning(const std::vector<const LateEvent*>& events, std::uint64_
   return events[since]->at_ns;
 }
 
-void find_period(const std::vector<const LateEvent*>& events, LateTimes& times) {
+void find_period(const std::vector<const LateEvent*>& events, std::uint64_t operations,
+                 LateTimes& times) {
   constexpr std::size_t kLeast = 5;
   if (events.size() < kLeast) {
     return;
@@ -70,7 +71,9 @@ void find_period(const std::vector<const LateEvent*>& events, LateTimes& times) 
   }
   const std::uint64_t number = middle_of(numbers);
   const auto alike = std::count(numbers.begin(), numbers.end(), number);
-  if (number > 1 && 10 * static_cast<std::size_t>(alike) >= 9 * numbers.size()) {
+  // It goes on for most of the time, and not only within one iteration of many operations.
+  const bool is_lasting = 2 * number * events.size() > operations - events.front()->number;
+  if (number > 1 && is_lasting && 10 * static_cast<std::size_t>(alike) >= 9 * numbers.size()) {
     times.every_operations = number;
     times.every_ns = middle_of(gaps_ns);
   }
@@ -87,7 +90,7 @@ LateTimes describe_events(const std::vector<LateEvent>& events, std::uint64_t op
   }
   if (!typical.empty() && operations > 0) {
     times.since_ns = beginning(typical, operations);
-    find_period(typical, times);
+    find_period(typical, operations, times);
   }
   return times;
 }

@@ -25,7 +25,8 @@ struct LateTimes {
   std::uint64_t times = 0;
   std::int64_t cost_ns = 0;  // of these together
   std::optional<std::int64_t> since_ns;
-  /// One of so many operations, and of how much time: where nine tenths of the distances are alike.
+  /// One of so many operations, and of how much time: where nine tenths of the distances are alike,
+  /// and these are most of the operations from the first time on.
   std::optional<std::uint64_t> every_operations;
   std::optional<std::int64_t> every_ns;
 };

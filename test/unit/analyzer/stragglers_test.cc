@@ -78,6 +78,26 @@ TEST_CASE("one late arrival is a note with its cost") {
   CHECK(found.share(rank.most_cost_ns) == Approx(20.0 * 3 / (4 * (99 + 20 + 0.1))).epsilon(0.01));
 }
 
+TEST_CASE("an iteration of many operations is one event") {
+  // Twenty iterations of 24 operations. Rank 5 of eight is late by a millisecond in every other one
+  // of an iteration.
+  const auto judge = [](std::vector<std::size_t> iterations) {
+    std::vector<std::vector<std::int64_t>> late_ns;
+    for (std::size_t i = 0; i < std::size_t{20} * 24; ++i) {
+      late_ns.emplace_back(8);
+      late_ns.back()[5] =
+          i % 2 == 0 && std::count(iterations.begin(), iterations.end(), i / 24) > 0 ? kMs : 0;
+    }
+    return find_late_ranks(all_reduces(8, late_ns, kMs / 2));
+  };
+  CHECK_FALSE(lateness_of(judge({7}), "rank 5").is_straggler);
+  CHECK_FALSE(lateness_of(judge({7, 13}), "rank 5").is_straggler);
+  const Stragglers often = judge({2, 5, 8, 11, 15});
+  CHECK(lateness_of(often, "rank 5").is_straggler);
+  CHECK_FALSE(lateness_of(often, "rank 5").times.every_operations);
+  CHECK(lateness_of(judge({12, 13, 14, 15, 16, 17, 18, 19}), "rank 5").is_straggler);
+}
+
 TEST_CASE("a rank that is always late by next to nothing, and much once, was late once") {
   std::vector<std::vector<std::int64_t>> late_ns(600, {0, 3000});
   late_ns[40][1] = 8 * kMs;
