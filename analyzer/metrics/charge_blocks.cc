@@ -304,8 +304,15 @@ double ChargeBlocks::chance_of_noise(std::uint32_t family, Among among,
   }
   for (const std::uint32_t suspect : suspects) {
     std::optional<double> least;
+    // A communicator with a few operations has nothing to say of what costs time in another one.
+    double most_charge = 0;
     for (const OfCommunicator& one : communicators_) {
-      if (one.family == family && !one.own_times.empty()) {
+      most_charge =
+          std::max(most_charge, one.family == family ? charge_of(one, among, suspect) : 0);
+    }
+    for (const OfCommunicator& one : communicators_) {
+      if (one.family == family && !one.own_times.empty() &&
+          2 * charge_of(one, among, suspect) >= most_charge) {
         const auto chance = chance_of_noise(one, among, suspect, suspects, is_left_out, manner);
         least = chance ? std::min(*chance, least.value_or(1)) : least;
       }
@@ -313,6 +320,16 @@ double ChargeBlocks::chance_of_noise(std::uint32_t family, Among among,
     greatest = std::max(greatest, least.value_or(0));
   }
   return std::min(1.0, greatest * static_cast<double>(units.size()));
+}
+
+double ChargeBlocks::charge_of(const OfCommunicator& one, Among among, std::uint32_t suspect) {
+  const auto& units = among == Among::kHosts ? one.hosts : one.ranks;
+  double sum = 0;
+  for (std::size_t i = 0; i < one.cells.size(); ++i) {
+    const Cell& cell = one.cells[i];
+    sum += units[i % units.size()] == suspect ? cell.least + cell.root_least : 0;
+  }
+  return sum;
 }
 
 // Nothing if the suspect takes no part.

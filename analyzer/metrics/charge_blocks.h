@@ -133,6 +133,7 @@ class ChargeBlocks {
   static bool are_often(const OfCommunicator& one, const std::vector<std::uint64_t>& roots);
   std::vector<bool> find_unlike(const OfCommunicator& one,
                                 const std::vector<bool>& is_left_out) const;
+  static double charge_of(const OfCommunicator& one, Among among, std::uint32_t suspect);
   void find_families();
   std::vector<std::uint32_t> find_joined() const;
   std::vector<std::size_t> find_together(std::uint32_t family,

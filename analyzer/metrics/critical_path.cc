@@ -207,6 +207,7 @@ PathStop PathFinder::arrive(const PathPoint& point) {
   ++path_.operations;
   describe(visit.operation);
   const match::Part seen = matches_.parts[visit.part];
+  std::int64_t margin_ns = 0;
   std::int64_t start_ns =
       alignment_.to_common_ns(seen.file, *match::execution_of(traces_, seen).start_ns);
   if (visit.cause != kNoCause && causes_[visit.cause].arrival_ns < until_ns) {
@@ -215,9 +216,8 @@ PathStop PathFinder::arrive(const PathPoint& point) {
     start_ns = cause.arrival_ns;
     visit.part = cause.part;
     if (cause.margin_ns) {
-      RankOnPath& known = path_.ranks[rank];
-      ++known.arrivals;
-      known.gain_ns = add_saturating(known.gain_ns, *cause.margin_ns);
+      ++path_.ranks[rank].arrivals;
+      margin_ns = *cause.margin_ns;
     } else {
       ++path_.undecided;
     }
@@ -230,11 +230,14 @@ PathStop PathFinder::arrive(const PathPoint& point) {
       one.enqueue_start_ns
           ? std::min(until_ns, alignment_.to_common_ns(part.file, *one.enqueue_start_ns))
           : until_ns;
-  return {rank, visit.operation, until_ns, called_ns, least_launch_ns(part, one)};
+  return {rank, visit.operation, until_ns, called_ns, least_launch_ns(part, one), margin_ns};
 }
 
 void PathStop::leave(const std::optional<PathPoint>& before, CriticalPath& path) const {
   const std::int64_t free_ns = before ? before->end_ns : called_ns;
+  // The path is not shorter by what came before its beginning.
+  std::int64_t& gain_ns = path.ranks[rank].gain_ns;
+  gain_ns = add_saturating(gain_ns, before ? margin_ns : std::min(margin_ns, until_ns - called_ns));
   const std::int64_t queued_ns = std::max(called_ns, free_ns);
   // A call that found the stream free is launched within the least time that any took. Beyond
   // that time the stream did something else. If the operation before still ran at the call, the

@@ -109,6 +109,7 @@ struct PathStop {
   std::int64_t until_ns = 0;
   std::int64_t called_ns = 0;
   std::int64_t least_launch_ns = 0;
+  std::int64_t margin_ns = 0;  ///< by how much it surely came last there
 
   /// Adds what is on the path between the operation and the one before it on the rank.
   void leave(const std::optional<PathPoint>& before, CriticalPath& path) const;

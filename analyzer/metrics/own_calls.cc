@@ -124,7 +124,9 @@ void prefer_shorter(const std::vector<OwnCall>& calls, const Symbols& symbols, P
   for (std::size_t i = 0; periods.chosen && i < *periods.chosen; ++i) {
     const Symbols& longer = periods.seen[*periods.chosen].block;
     const Period& shorter = periods.seen[i];
-    if (shorter.block.size() < 2 || shorter.coverage < kMostOfAll ||
+    // Calls before the first iteration and behind the last one are in neither of them.
+    const double all = periods.seen[*periods.chosen].coverage;
+    if (shorter.block.size() < 2 || shorter.coverage < kMostOfAll * all ||
         longer.size() <= kManyTurns * shorter.block.size()) {
       continue;
     }

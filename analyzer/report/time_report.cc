@@ -256,9 +256,9 @@ Document critical_path_document(const metrics::CriticalPath& path, const model::
                                     });
   if (top->gain_ns > 0) {
     document.sentences.push_back(
-        "If " + top->label + " (" + top->host + ") had come with the one before it each of the " +
-        counted(top->arrivals, "time") + " that it was the last, the path would be " +
-        human_duration(top->gain_ns) + " shorter (" +
+        "If " + top->label + " (" + top->host + ") had come with the one before it " +
+        (top->arrivals == 1 ? "the one time" : "each of the " + counted(top->arrivals, "time")) +
+        " that it was the last, the path would be " + human_duration(top->gain_ns) + " shorter (" +
         fixed(percent(top->gain_ns, path.length_ns), 1) + " %).");
   }
   document.tables.push_back(ranks_table(path));

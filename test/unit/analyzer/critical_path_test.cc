@@ -65,6 +65,21 @@ TEST_CASE(
   CHECK(spent(path, Spent::kApplication) == 4 * 9 * kMs);
 }
 
+TEST_CASE("a path is not shorter by what came before it begins") {
+  // The path begins with the call of rank 1, which comes 100 ms after rank 0.
+  TraceBuilder builder;
+  for (std::uint32_t rank = 0; rank < 2; ++rank) {
+    builder.add_file(rank);
+    const std::int64_t call_ns = kMs + rank * 100 * kMs;
+    set_times(builder.add("AllReduce", 0), call_ns, call_ns + 5'000, 102 * kMs);
+  }
+  const CriticalPath path = path_of(builder);
+  CHECK(path.length_ns == kMs);
+  for (const RankOnPath& rank : path.ranks) {
+    CHECK(rank.gain_ns == (rank.label == "rank 1" ? 5'000 : 0));
+  }
+}
+
 TEST_CASE("a broadcast depends on its root, and a receive on its sender") {
   // Rank 0 comes 15 ms late each time; its data take 1 ms.
   for (const bool is_pair : {false, true}) {

@@ -132,7 +132,11 @@ TEST_CASE("iterations are found, measured, and the rank that is late in one is n
 
 TEST_CASE("a short iteration with something more every tenth time is no loop of a long one") {
   const bool has_layers = GENERATE(false, true);
+  const int before = GENERATE(0, 10);  // calls that no iteration has, as of parameters
   Job job(2);
+  for (int i = 0; i < before; ++i) {
+    job.call("Broadcast", 1000 + i);
+  }
   for (int i = 0; i < 200; ++i) {
     // The other way round, ten layers are one iteration: only the first comes after a pause.
     if (!has_layers || i % 10 == 0) {
