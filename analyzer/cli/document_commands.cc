@@ -130,8 +130,10 @@ constexpr char kIterationsExample[] =
 // A verdict that rests on a part of the ranks, or of their records, is none on the job.
 ExitStatus status_of_verdicts(const Analysis& analysis, const AnalysisOptions& options) {
   const bool is_chosen = match::chooses_files(options.selection);
+  const auto& files = analysis.traces.files;
   const bool is_whole =
       report::count_unread(analysis.traces, analysis.problems) == 0 &&
+      std::all_of(files.begin(), files.end(), [](const auto& file) { return file.closed; }) &&
       (is_chosen || match::most_ranks_without_trace(analysis.matches.communicators) == 0);
   return is_whole ? kExitOk : kExitIncomplete;
 }

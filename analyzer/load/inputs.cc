@@ -117,7 +117,7 @@ std::string before_rank(const std::string& path) {
   return name;
 }
 
-std::string why_no_dump(const std::string& path) {
+std::string why_not_read(const std::string& path) {
   std::error_code error;
   const fs::file_status status = fs::status(path, error);
   if (!fs::exists(status)) {
@@ -149,7 +149,7 @@ void tell_broken_dumps(const std::vector<std::string>& dumps, std::vector<std::s
     }
     problems.add_file(path,
                       "no dump of PyTorch's Flight Recorder, although it is named as the others: " +
-                          why_no_dump(path));
+                          why_not_read(path));
     return true;
   });
 }
@@ -243,6 +243,12 @@ void add_directory(const fs::path& directory, const DumpChoice& dump_choice, Inp
   if (dump_choice.takes_dumps) {
     tell_broken_dumps(dumps, unread, problems);
     tell_broken_dumps(dumps, others_than_files, problems);
+  }
+  for (const std::string& path : others_than_files) {
+    const std::string name = fs::path(path).filename().string();
+    if (is_named_as_trace(name) && name.starts_with("ringside.")) {
+      problems.add_file(path, why_not_read(path));
+    }
   }
   std::vector<std::string> others;
   for (const std::string& path : unread) {

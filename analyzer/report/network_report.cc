@@ -2,6 +2,7 @@
 #include "analyzer/report/network_report.h"
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <set>
 #include <tuple>
@@ -15,6 +16,15 @@
 
 namespace ringside::report {
 namespace {
+
+// Bounds are shown with two decimals, rounded so that they hold what they held.
+Cell least_cell(const std::optional<double>& gb_s) {
+  return gb_s ? Cell(std::floor(*gb_s * 100) / 100) : Cell();
+}
+
+Cell most_cell(const std::optional<double>& gb_s) {
+  return gb_s ? Cell(std::ceil(*gb_s * 100) / 100) : Cell();
+}
 
 using metrics::Link;
 using metrics::Network;
@@ -227,7 +237,7 @@ class NetworkReport {
            cell_of(link->step_median_ns), link->total_ns() > 0 ? Cell(link->total_ns()) : Cell(),
            share(link->gpu_wait_ns), share(link->peer_wait_ns), share(link->transfer_ns),
            share(link->flush_ns), link->slow ? Cell(link->slow->factor) : Cell(),
-           cell_of(link->throughput.least_gb_s()), cell_of(link->throughput.most_gb_s()),
+           least_cell(link->throughput.least_gb_s()), most_cell(link->throughput.most_gb_s()),
            seen_by(link->throughput)});
       if (with_troubles) {
         const std::string trouble = trouble_text(*link, "; ");
@@ -264,7 +274,7 @@ class NetworkReport {
           {label_of(network_.communicators[pair.communicator]), std::uint64_t{pair.rank},
            std::uint64_t{pair.peer}, pair.bytes > 0 ? Cell(pair.bytes) : Cell(),
            cell_of(pair.throughput.gb_s()), network_.has_steps ? Cell(pair.wait_ns) : Cell(),
-           cell_of(pair.throughput.least_gb_s()), cell_of(pair.throughput.most_gb_s()),
+           least_cell(pair.throughput.least_gb_s()), most_cell(pair.throughput.most_gb_s()),
            seen_by(pair.throughput)});
     }
     if (is_for_people_ && top_ != 0 && list.rows.size() > top_) {

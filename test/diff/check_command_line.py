@@ -192,6 +192,12 @@ def check_values(ringside):
                         (("\x1b[1mx",), "ringside: there is no command ?[1mx; ")):
         result = ringside.run(*words)
         assert result.returncode == 2 and said in result.stderr, result
+    link = ringside.directory / "traces" / "ringside.gone.json"
+    link.symlink_to("nowhere")
+    result = ringside.run("lint", "traces")
+    said = "traces/ringside.gone.json: it is a symbolic link to nothing\n"
+    assert result.returncode == 1 and said in result.stderr, result
+    link.unlink()
     output = "\x1b[1mx.json"
     result = ringside.run("merge", "-o", output, "traces")
     assert result.returncode == 0 and result.stderr.startswith("?[1mx.json: "), result
