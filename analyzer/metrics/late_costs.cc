@@ -451,10 +451,10 @@ void LateCosts::finish() {
     double sum = 0;
     double count = 0;
     for (Suspect& one : *suspects) {
-      // Limits of several operations at once may exceed all waiting, and all there is.
-      const std::int64_t most_ns = std::min(one.facts.cost_most_ns, counts.waited_most_ns);
+      // Limits of several operations at once may exceed all waiting.
       one.facts.cost_most_ns = std::max(
-          std::min(add_saturating(most_ns, open_ns_), counts.all_time_ns), one.facts.cost_ns);
+          std::min(add_saturating(one.facts.cost_most_ns, open_ns_), counts.waited_most_ns),
+          one.facts.cost_ns);
       if (one.facts.took_part > 0) {
         sum += static_cast<double>(one.facts.cost_ns);
         count += 1;
