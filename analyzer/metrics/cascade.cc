@@ -40,6 +40,8 @@ Cascade::Cascade(const facts::Facts& facts, const GlobalRanks& who)
       who_(who),
       visits_(who.all().size()),
       is_cut_(who.all().size()),
+      waited_most_ns_(who.all().size()),
+      met_(who.all().size()),
       of_waiter_(who.all().size()),
       of_pair_(who.all().size()) {
   const match::Matches& matches = facts.matches();
@@ -99,6 +101,26 @@ std::int64_t Cascade::waited_elsewhere_ns(std::uint32_t rank, std::uint32_t othe
     }
   }
   return is_cut_[rank] ? kNoLimit_ns : sum_ns;
+}
+
+// How long a rank may have waited in operations that are remembered no more, since it left one
+// together with another rank.
+std::int64_t Cascade::forgotten_most_ns(std::uint32_t rank, std::uint32_t other) const {
+  const std::deque<Visit>& visits = visits_[rank];
+  std::int64_t remembered_ns = 0;
+  for (const Visit& visit : visits) {
+    remembered_ns = add_saturating(remembered_ns, visit.most_ns);
+  }
+  std::int64_t most_ns = kNoLimit_ns;
+  for (const Met& met : met_[rank]) {
+    const auto& ranks = ranks_[met.communicator];
+    if (met.operation < visits.back().operation &&
+        std::binary_search(ranks.begin(), ranks.end(), other)) {
+      const std::int64_t since_ns = subtract_saturating(waited_most_ns_[rank], met.waited_most_ns);
+      most_ns = std::min(most_ns, subtract_saturating(since_ns, remembered_ns));
+    }
+  }
+  return most_ns;
 }
 
 // Returns how long the rank surely waited for `rank` in the visit.
@@ -201,7 +223,9 @@ std::int64_t Cascade::for_each_cause(std::size_t operation, const RankTimes& lat
       return 0;
     }
   }
-  return is_cut_[late_rank] && behind == 0 ? std::max<std::int64_t>(lead_ns, 0) : 0;
+  return is_cut_[late_rank] && behind == 0
+             ? std::max<std::int64_t>(std::min(lead_ns, forgotten_most_ns(late_rank, waiter)), 0)
+             : 0;
 }
 
 Division Cascade::divide(std::size_t operation, const std::vector<RankTimes>& rows,
@@ -403,6 +427,8 @@ void Cascade::add_visit(std::size_t operation, const RankTimes& row, Visit visit
   visit.thread = own.tid;
   visit.stream = own.stream;
   visit.group = own.group;
+  waited_most_ns_[rank] = add_saturating(waited_most_ns_[rank], visit.most_ns);
+  note_met(rank, visit);
   auto& visits = visits_[rank];
   if (visits.size() > 1 && are_one(visits[1], visits[0])) {
     join(visits[1], visits[0]);
@@ -413,6 +439,18 @@ void Cascade::add_visit(std::size_t operation, const RankTimes& row, Visit visit
     is_cut_[rank] = true;
   }
   visits.push_front(std::move(visit));
+}
+
+void Cascade::note_met(std::uint32_t rank, const Visit& visit) {
+  if (!visit.holds_up_all) {
+    return;
+  }
+  std::vector<Met>& met = met_[rank];
+  const auto found = std::find_if(met.begin(), met.end(), [&](const Met& one) {
+    return one.communicator == visit.communicator;
+  });
+  Met& here = found == met.end() ? met.emplace_back() : *found;
+  here = {visit.communicator, visit.operation, waited_most_ns_[rank]};
 }
 
 void Cascade::remember_open(std::size_t operation, const std::vector<RankTimes>& rows,

@@ -87,7 +87,7 @@ class Cascade {
         }
       }
     }
-    archive(shared, operations_, is_cut_);
+    archive(shared, operations_, is_cut_, waited_most_ns_, met_);
     for (std::deque<Visit>& of_rank : visits_) {
       std::uint64_t size = of_rank.size();
       archive(size);
@@ -120,6 +120,12 @@ class Cascade {
     std::uint32_t thread = 0;
     model::NameId stream = model::kNoName;
     std::optional<std::uint64_t> group;  // in its file; those of a communicator are one kernel
+  };
+  // The last operation of a communicator that held up all its ranks.
+  struct Met {
+    std::uint32_t communicator = 0;
+    std::uint64_t operation = 0;      // counted by operations_
+    std::int64_t waited_most_ns = 0;  // by the rank until then, in all of its operations
   };
   // A time of each of some ranks, kAnyone among them.
   class OfRanks {
@@ -162,6 +168,8 @@ class Cascade {
   std::int64_t most_lead_ns(std::uint32_t rank, const Visit& visit, std::uint32_t other,
                             const Visit& of_other) const;
   std::int64_t waited_elsewhere_ns(std::uint32_t rank, std::uint32_t other) const;
+  std::int64_t forgotten_most_ns(std::uint32_t rank, std::uint32_t other) const;
+  void note_met(std::uint32_t rank, const Visit& visit);
   static std::int64_t waited_for(const Visit& visit, std::uint32_t rank);
   std::uint32_t rank_of(std::size_t operation, const facts::RankTimes& row) const;
   template <typename Take>
@@ -179,6 +187,8 @@ class Cascade {
   std::vector<std::vector<std::uint32_t>> ranks_;  // by communicator, ascending
   std::vector<std::deque<Visit>> visits_;          // by rank, the latest first
   std::vector<bool> is_cut_;                       // by rank: some are remembered no more
+  std::vector<std::int64_t> waited_most_ns_;       // by rank, in all operations
+  std::vector<std::vector<Met>> met_;              // by rank, one for each communicator
   // The last that join() made.
   struct {
     std::shared_ptr<const std::vector<Origin>> older, newer, both;

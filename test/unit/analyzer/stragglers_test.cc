@@ -235,6 +235,77 @@ TEST_CASE("a victim of a cascade passes its lateness on, and the charges sum to 
   CHECK(sum_ns == Approx(found.waited_ns).epsilon(0.01));
 }
 
+// Two replicas of two stages: ranks 0 and 2 send 40 messages each to ranks 1 and 3 in an iteration,
+// then 0 and 2, and 1 and 3, run an AllReduce. Rank 0 begins each iteration later than the others.
+// Returns how long all wait together.
+std::int64_t run_pipeline(std::int64_t late_ns, TraceBuilder& builder) {
+  constexpr int kIterations = 50;
+  std::vector<std::vector<model::Operation>> made(4);
+  std::vector<std::int64_t> free_ns(4, kMs);
+  std::int64_t waited_ns = 0;
+  const auto add = [&](std::size_t rank, std::uint32_t context, std::int64_t end_ns) {
+    model::Operation one;
+    one.context = context;
+    one.enqueue_start_ns = one.enqueue_end_ns = one.start_ns = free_ns[rank];
+    one.end_ns = free_ns[rank] = end_ns;
+    made[rank].push_back(one);
+  };
+  for (int i = 0; i < kIterations; ++i) {
+    free_ns[0] += late_ns;
+    for (int k = 0; k < 40; ++k) {
+      for (const std::size_t sender : {0U, 2U}) {
+        free_ns[sender] += kMs / 10;
+        const std::int64_t sent_ns = free_ns[sender];
+        waited_ns += std::max<std::int64_t>(sent_ns - free_ns[sender + 1], 0);
+        add(sender, 1, sent_ns + kMs / 100);
+        add(sender + 1, 1, std::max(sent_ns, free_ns[sender + 1]) + kMs / 100);
+      }
+    }
+    for (const std::size_t stage : {0U, 1U}) {
+      const std::int64_t last_ns = std::max(free_ns[stage], free_ns[stage + 2]);
+      waited_ns += last_ns - std::min(free_ns[stage], free_ns[stage + 2]);
+      add(stage, 2, last_ns + kMs / 10);
+      add(stage + 2, 2, last_ns + kMs / 10);
+    }
+  }
+  for (std::uint32_t rank = 0; rank < 4; ++rank) {
+    model::TraceFile& file = builder.add_file(rank, "0xa" + std::to_string(rank / 2), 2);
+    file.contexts[1].rank = rank % 2;
+    file.contexts[2] = file.contexts[1];
+    file.contexts[2].comm = "0xb" + std::to_string(rank % 2);
+    file.contexts[2].rank = rank / 2;
+    std::uint64_t number = 0;
+    for (const model::Operation& of_rank : made[rank]) {
+      model::Operation& one =
+          of_rank.context == 2
+              ? builder.add("AllReduce", number++)
+              : builder.add_transfer(rank % 2 == 0 ? "Send" : "Recv", 1 - rank % 2);
+      one.context = of_rank.context;
+      one.enqueue_start_ns = of_rank.enqueue_start_ns;
+      one.enqueue_end_ns = of_rank.enqueue_end_ns;
+      one.start_ns = of_rank.start_ns;
+      one.end_ns = of_rank.end_ns;
+    }
+    file.contexts[1].operations = made[rank].size() - number;
+    file.contexts[2].operations = number;
+  }
+  return waited_ns;
+}
+
+TEST_CASE("a late rank of a pipeline is found behind any number of messages") {
+  TraceBuilder without;
+  TraceBuilder builder;
+  const std::int64_t others_ns = run_pipeline(0, without);
+  const std::int64_t truth_ns = run_pipeline(5 * kMs, builder) - others_ns;
+  const Stragglers found = find_late_ranks(builder.traces());
+  for (const Lateness& one : found.ranks) {
+    INFO(one.pid);
+    CHECK(one.is_straggler == (one.pid == 100));
+    CHECK(one.cost_ns <= truth_ns + others_ns);
+    CHECK(one.cost_most_ns >= (one.pid == 100 ? truth_ns : 0));
+  }
+}
+
 TEST_CASE("a few operations of a second communicator say nothing of noise in the first") {
   // Eight iterations of twelve AllReduces of 16 ranks. Each rank is up to half slower for a whole
   // iteration; all are alike. The same ranks have a second communicator, with four operations.
