@@ -148,8 +148,9 @@ std::int64_t Cascade::for_each_cause(std::size_t operation, const RankTimes& lat
   // The last that both left together. Only what held the late rank for longer delayed it alone.
   const Visit* together = nullptr;
   // Where both took part in another one, no more delayed the late rank before than it left it
-  // later.
+  // later: the one with the least of that.
   std::int64_t lead_ns = kNoLimit_ns;
+  const Visit* apart = nullptr;
   std::size_t behind = 0;  // visits since they met where all were held up
   bool is_elsewhere_known = false;
   for (const Visit& visit : visits) {
@@ -199,9 +200,17 @@ std::int64_t Cascade::for_each_cause(std::size_t operation, const RankTimes& lat
           add_saturating(alike.least_ns, is_known && is_surely_before ? other->waited_ns : 0);
       alike.most_ns = add_saturating(alike.most_ns, is_known ? other->most_ns : kNoLimit_ns);
     }
+    // An operation of the same group may have held it for longer.
+    const std::int64_t led_ns =
+        apart == nullptr
+            ? kNoLimit_ns
+            : add_saturating(lead_ns, std::max<std::int64_t>(longer_ns(visit, *apart), 0));
     const std::int64_t limit_ns =
-        std::min(lead_ns, together == nullptr ? kNoLimit_ns : longer_ns(visit, *together));
-    lead_ns = std::min(lead_ns, lead_here_ns);
+        std::min(led_ns, together == nullptr ? kNoLimit_ns : longer_ns(visit, *together));
+    if (lead_here_ns < lead_ns) {
+      lead_ns = lead_here_ns;
+      apart = &visit;
+    }
     if (!(is_of_thread || is_on_stream) || limit_ns <= 0) {
       continue;
     }

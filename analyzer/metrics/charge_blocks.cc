@@ -132,7 +132,9 @@ void ChargeBlocks::find_families() {
 void ChargeBlocks::begin(std::uint32_t communicator) {
   current_ = communicator;
   OfCommunicator& one = communicators_[communicator];
-  one.block = one.operations == 0 ? 0 : one.begun * kBlocks / one.operations;
+  // Fewer operations than blocks leave none empty between them, so that those of one event follow
+  // each other.
+  one.block = one.begun * kBlocks / std::max<std::uint64_t>(one.operations, kBlocks);
   one.block = std::min(one.block, kBlocks - 1);
   ++one.begun;
 }
