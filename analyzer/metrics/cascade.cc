@@ -147,8 +147,8 @@ std::int64_t Cascade::for_each_cause(std::size_t operation, const RankTimes& lat
   Delay alike;  // what the waiter waited, less what the late rank did in the same time
   // The last that both left together. Only what held the late rank for longer delayed it alone.
   const Visit* together = nullptr;
-  // Where both took part in another one, no more delayed the late rank before than it left it
-  // later: the one with the least of that.
+  // An operation in which both took part limits all delays before it: to the time by which the late
+  // rank left it later. This is the least limit, and its operation.
   std::int64_t lead_ns = kNoLimit_ns;
   const Visit* apart = nullptr;
   std::size_t behind = 0;  // visits since they met where all were held up

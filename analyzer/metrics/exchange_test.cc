@@ -113,10 +113,10 @@ class Exchange {
   Random random_;
 };
 
-// Counts the events that a subject is charged most for. Charges that are a quarter of a typical one
-// (the mean by charge) count, and those of blocks that follow each other are one event: a step of
-// the program, as one iteration, may take several blocks. What lasts longer than an event can is as
-// many as there are blocks. Returns nothing if charges are in so many blocks that each is one.
+// Counts the events that the suspects are charged for. A charge counts if it is a quarter of a
+// typical one (the mean by charge) or more. Charges of blocks that follow each other are one event,
+// since one iteration may take several blocks. Each of them is one if they are more blocks than the
+// longest event has. The result is nothing if the charges are in a large part of all blocks.
 std::optional<std::size_t> count_events(const ExchangeInput& input,
                                         const std::vector<std::uint32_t>& suspects) {
   constexpr std::size_t kLongestEvent = 9;  // of 64 blocks: one of eight iterations, not aligned

@@ -300,6 +300,11 @@ class Finder {
     return file.process.dump && file.process.tells_moment;
   }
 
+  // On the common clock.
+  std::int64_t moment_of_end_ns(std::uint32_t file) const {
+    return alignment_.to_common_ns(file, end_of_trace_ns(traces_.files[file]));
+  }
+
   std::optional<Unknown> why_unknown(const StuckOperation& node, const MatchedOperation& matched,
                                      std::uint32_t index) const {
     const Position& position = hang_.positions[index];
@@ -345,7 +350,7 @@ class Finder {
     // A process that has ended or died does not join later; one that was dumped might have. If a
     // dump does not tell its moment, the dumps are judged as they are.
     if (is_judged_by_moment(file)) {
-      const std::int64_t end_ns = alignment_.to_common_ns(position.file, end_of_trace_ns(file));
+      const std::int64_t end_ns = moment_of_end_ns(position.file);
       const auto spare_ns = alignment_.uncertainty_ns(position.file, node.since_file, end_ns)
                                 .value_or(align::kUnboundClocks_ns);
       if (static_cast<double>(elapsed_ns(node.since_ns, end_ns)) <
@@ -376,9 +381,7 @@ class Finder {
     const std::uint32_t file = hang_.positions[position].file;
     if (is_judged_by_moment(traces_.files[file]) &&
         !alignment_.uncertainty_ns(file, node.since_file, node.since_ns)) {
-      const std::int64_t end_ns =
-          alignment_.to_common_ns(file, end_of_trace_ns(traces_.files[file]));
-      blocker.supposed_ns = elapsed_ns(node.since_ns, end_ns);
+      blocker.supposed_ns = elapsed_ns(node.since_ns, moment_of_end_ns(file));
     }
     if (const Stuck* const first = first_stuck(position, false)) {
       blocker.stuck_in = first->node;

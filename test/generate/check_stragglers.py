@@ -112,7 +112,7 @@ def origins_of(waiter, last, waited_ns, visits):
     for times, origins in visits:
         if waiter in times:
             break
-        # What the last one waited because of the waiter made both come later.
+        # A wait of the last one for the waiter delayed both.
         others = {origin: ns for origin, ns in origins.items() if origin != waiter}
         passed_ns = min(waited_ns, sum(others.values()))
         for origin, ns in others.items():

@@ -22,6 +22,12 @@ namespace {
 
 constexpr std::int64_t kMs = 1'000'000;
 
+// The call is at the start, so that stamps of the GPU have no error.
+void set_times(model::Operation& one, std::int64_t start_ns, std::int64_t end_ns) {
+  one.enqueue_start_ns = one.enqueue_end_ns = one.start_ns = start_ns;
+  one.end_ns = end_ns;
+}
+
 // An AllReduce of all ranks of one host; `late_ns` says by how much each rank starts after the
 // others, by operation.
 model::Traces all_reduces(std::uint32_t ranks,
@@ -37,10 +43,7 @@ model::Traces all_reduces(std::uint32_t ranks,
         last_ns = std::max(last_ns, late);
       }
       model::Operation& one = builder.add("AllReduce", seq);
-      one.start_ns = at_ns + late_ns[seq][rank];
-      one.enqueue_start_ns = *one.start_ns;  // so the stamps of the GPU have no error
-      one.enqueue_end_ns = *one.start_ns;
-      one.end_ns = at_ns + last_ns + kMs / 10;
+      set_times(one, at_ns + late_ns[seq][rank], at_ns + last_ns + kMs / 10);
       at_ns += last_ns + period_ns;
     }
   }
@@ -123,10 +126,8 @@ model::Traces rings(std::uint32_t ranks) {
         model::Operation& one = builder.add_transfer(is_send ? "Send" : "Recv",
                                                      (rank + (is_send ? 1 : ranks - 1)) % ranks);
         one.group = static_cast<std::uint64_t>(i) + 1;
-        one.start_ns = (2 * i + 1) * kMs + (rank + 1 == ranks ? kMs : 0);
-        one.enqueue_start_ns = *one.start_ns;
-        one.enqueue_end_ns = *one.start_ns;
-        one.end_ns = (2 * i + 2) * kMs + kMs / 10;
+        set_times(one, (2 * i + 1) * kMs + (rank + 1 == ranks ? kMs : 0),
+                  (2 * i + 2) * kMs + kMs / 10);
       }
     }
   }
@@ -247,7 +248,11 @@ TEST_CASE("operations of a group that end one by one pass on what the whole grou
   constexpr std::uint32_t kRanks = 6;
   constexpr std::size_t kTimes = 12;
   TraceBuilder builder;
-  std::vector<std::vector<model::Operation>> made(kRanks);
+  struct Transfer {
+    bool is_send;
+    model::Operation operation;
+  };
+  std::vector<std::vector<Transfer>> made(kRanks);
   std::vector<std::int64_t> free_ns(kRanks, kMs);
   std::int64_t waited_ns = 0;
   for (std::size_t i = 0; i < kTimes; ++i) {
@@ -258,13 +263,12 @@ TEST_CASE("operations of a group that end one by one pass on what the whole grou
         for (const bool is_send : {true, false}) {
           model::Operation one;
           one.peer = peer;
-          one.root = is_send ? 1 : 0;
           one.group = i + 1;
           one.start_ns = starts_ns[rank];
           one.end_ns =
               kMs / 100 + (is_send ? starts_ns[rank] : std::max(starts_ns[rank], starts_ns[peer]));
           free_ns[rank] = std::max(free_ns[rank], *one.end_ns);
-          made[rank].push_back(one);
+          made[rank].push_back({is_send, one});
         }
       }
       waited_ns += free_ns[rank] - starts_ns[rank] - kMs / 100;
@@ -275,12 +279,10 @@ TEST_CASE("operations of a group that end one by one pass on what the whole grou
   }
   for (std::uint32_t rank = 0; rank < kRanks; ++rank) {
     builder.add_file(rank, "0x1", kRanks);
-    for (const model::Operation& of_rank : made[rank]) {
-      model::Operation& one =
-          builder.add_transfer(*of_rank.root == 1 ? "Send" : "Recv", *of_rank.peer);
+    for (const auto& [is_send, of_rank] : made[rank]) {
+      model::Operation& one = builder.add_transfer(is_send ? "Send" : "Recv", *of_rank.peer);
       one.group = of_rank.group;
-      one.enqueue_start_ns = one.enqueue_end_ns = one.start_ns = of_rank.start_ns;
-      one.end_ns = of_rank.end_ns;
+      set_times(one, *of_rank.start_ns, *of_rank.end_ns);
     }
   }
   const Stragglers found = find_late_ranks(builder.traces());
@@ -302,7 +304,7 @@ std::int64_t run_pipeline(std::int64_t late_ns, TraceBuilder& builder) {
   const auto add = [&](std::size_t rank, std::uint32_t context, std::int64_t end_ns) {
     model::Operation one;
     one.context = context;
-    one.enqueue_start_ns = one.enqueue_end_ns = one.start_ns = free_ns[rank];
+    one.start_ns = free_ns[rank];
     one.end_ns = free_ns[rank] = end_ns;
     made[rank].push_back(one);
   };
@@ -337,10 +339,7 @@ std::int64_t run_pipeline(std::int64_t late_ns, TraceBuilder& builder) {
               ? builder.add("AllReduce", number++)
               : builder.add_transfer(rank % 2 == 0 ? "Send" : "Recv", 1 - rank % 2);
       one.context = of_rank.context;
-      one.enqueue_start_ns = of_rank.enqueue_start_ns;
-      one.enqueue_end_ns = of_rank.enqueue_end_ns;
-      one.start_ns = of_rank.start_ns;
-      one.end_ns = of_rank.end_ns;
+      set_times(one, *of_rank.start_ns, *of_rank.end_ns);
     }
     file.contexts[1].operations = made[rank].size() - number;
     file.contexts[2].operations = number;
@@ -383,7 +382,7 @@ TEST_CASE("a few operations of a second communicator say nothing of noise in the
         model::Operation one;
         one.context = context;
         one.seq = seq[context - 1];
-        one.enqueue_start_ns = one.enqueue_end_ns = one.start_ns = free_ns[rank];
+        one.start_ns = free_ns[rank];
         one.end_ns = free_ns[rank] = end_ns;
         made[rank].push_back(one);
       }
@@ -412,10 +411,7 @@ TEST_CASE("a few operations of a second communicator say nothing of noise in the
       for (const model::Operation& of_rank : made[rank]) {
         model::Operation& one = builder.add("AllReduce", of_rank.seq);
         one.context = of_rank.context;
-        one.enqueue_start_ns = of_rank.enqueue_start_ns;
-        one.enqueue_end_ns = of_rank.enqueue_end_ns;
-        one.start_ns = of_rank.start_ns;
-        one.end_ns = of_rank.end_ns;
+        set_times(one, *of_rank.start_ns, *of_rank.end_ns);
       }
       file.contexts[1].operations = seq[0];
       file.contexts[2].operations = seq[1];
