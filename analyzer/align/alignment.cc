@@ -16,21 +16,15 @@
 #include "analyzer/align/host_clocks.h"
 #include "analyzer/align/host_path.h"
 #include "analyzer/align/rows_elsewhere.h"
+#include "analyzer/align/solved_clocks.h"
 #include "analyzer/align/sync_points.h"
 #include "analyzer/align/tightest_points.h"
-#include "analyzer/align/untold_steps.h"
 #include "analyzer/model/joined.h"
 #include "analyzer/model/parallel.h"
 
 namespace ringside::align {
 namespace {
 
-// The kernel never corrects a clock by more than 500 ppm; two of them may differ by twice that.
-constexpr double kMost = 1000e-6;
-// Two clocks differ in their mean rates by less than 200 ppm. Beside its mean rate a clock wanders
-// with the temperature, by a few ppm. If the points contradict that, more is assumed of both.
-constexpr double kUsualRate = 200e-6;
-constexpr double kUsualWander = 20e-6;
 // A drift is told if it is known to so much.
 constexpr double kKnownRate = 10e-6;
 
@@ -50,82 +44,6 @@ std::string kinds_text(const std::array<std::uint32_t, kPointKinds>& counts) {
     }
   }
   return text;
-}
-
-double most_rate(double wander) {
-  return std::min(kUsualRate * wander / kUsualWander, kMost);
-}
-
-// Tries the usual assumption first, and greater ones until one is not contradicted, or all are.
-Solution solve_whole(const SyncPoints& points, const ClockPieces& pieces, std::uint32_t& reference,
-                     double& wander) {
-  reference = pieces.most_touched(points);
-  for (wander = kUsualWander;; wander = std::min(2 * wander, kMost)) {
-    Solution solution = propagate(points, pieces.size(), reference, {most_rate(wander), wander});
-    if (!solution.is_contradictory || wander >= kMost) {
-      return solution;
-    }
-  }
-}
-
-// Returns the least and the most by which a clock stepped between two pieces. The reference has no
-// path: its offset is 0.
-std::optional<std::pair<double, double>> size_of_step(const Solution& solution, std::size_t before,
-                                                      std::size_t behind, std::size_t reference) {
-  const HostPath& from = solution.hosts[before];
-  const HostPath& to = solution.hosts[behind];
-  if ((before != reference && !from.is_bounded()) || (behind != reference && !to.is_bounded())) {
-    return std::nullopt;
-  }
-  const double from_lower_ns = before == reference ? 0 : from.lower_ns.back();
-  const double from_upper_ns = before == reference ? 0 : from.upper_ns.back();
-  const double to_lower_ns = behind == reference ? 0 : to.lower_ns.front();
-  const double to_upper_ns = behind == reference ? 0 : to.upper_ns.front();
-  return std::pair(to_lower_ns - from_upper_ns, to_upper_ns - from_lower_ns);
-}
-
-// If the points contradict all assumptions, a clock stepped, or operations are matched wrongly. One
-// step of one clock is believed if it leaves nothing unknown. If any of several clocks may have
-// stepped, those that need not have are left whole.
-Solution solve(SyncPoints& points, ClockPieces& pieces, std::uint32_t& reference, double& wander) {
-  Solution whole = solve_whole(points, pieces, reference, wander);
-  if (!whole.is_contradictory) {
-    return whole;
-  }
-  std::vector<UntoldStep> steps = find_untold_steps({kMost, kMost}, pieces, points);
-  const std::uint32_t reference_of_whole = reference;
-  while (!steps.empty()) {
-    SyncPoints cut_points = points;
-    ClockPieces cut_pieces = pieces;
-    for (const UntoldStep& step : steps) {
-      cut_pieces.cut(step.piece, step.gap, cut_points);
-    }
-    Solution cut = solve_whole(cut_points, cut_pieces, reference, wander);
-    if (cut.is_contradictory) {
-      break;
-    }
-    std::vector<UntoldStep> needed;
-    bool is_known = true;
-    for (std::size_t i = 0; i < steps.size(); ++i) {
-      const auto size_ns = size_of_step(cut, steps[i].piece, pieces.size() + i, reference);
-      const double drift_ns = kMost * (steps[i].gap.end_ns - steps[i].gap.begin_ns);
-      is_known = is_known && size_ns;
-      if (size_ns && (size_ns->first > drift_ns || size_ns->second < -drift_ns)) {
-        needed.push_back(steps[i]);
-      }
-    }
-    if (!is_known) {
-      break;
-    }
-    if (needed.size() == steps.size()) {
-      points = std::move(cut_points);
-      pieces = std::move(cut_pieces);
-      return cut;
-    }
-    steps = std::move(needed);
-  }
-  reference = reference_of_whole;
-  return whole;
 }
 
 std::string names_text(const std::vector<std::string>& names) {
@@ -191,9 +109,10 @@ void Alignment::align(const model::Traces& traces, const HostClocks& clocks, Syn
   untrusted_ = points.untrusted;
   ClockPieces pieces(traces, clocks, points.zero_ns);
   pieces.cut_at_told(traces, clocks, points);
-  std::uint32_t reference = 0;
-  double wander = 0;
-  Solution solution = solve(points, pieces, reference, wander);
+  SolvedClocks solved = solve_clocks(points, pieces);
+  Solution& solution = solved.solution;
+  const std::uint32_t reference = solved.reference;
+  const Assumption& assumption = solved.assumption;
   for (std::size_t i = 0; i < hosts; ++i) {
     hosts_[i].is_reference = i == pieces[reference].host;
   }
@@ -203,12 +122,11 @@ void Alignment::align(const model::Traces& traces, const HostClocks& clocks, Syn
         "clock jumped; every host's own CLOCK_REALTIME is believed");
     return;
   }
-  wander_ppm_ = wander * 1e6;
-  if (wander > kUsualWander) {
+  wander_ppm_ = assumption.wander * 1e6;
+  if (assumption.wander > kUsualWander) {
     notes_.push_back("clocks wander by up to " + percent_free(wander_ppm_) +
-                     " ppm around their mean rate here, more than is usual");
+                     " ppm around their mean rate here, more than is usual, or one stepped");
   }
-  const Assumption assumption{most_rate(wander), wander};
   const auto priors_of_hosts = find_clock_priors(traces, clocks, points.zero_ns, clock_error_ns);
   std::vector<ClockPrior> priors;
   for (std::size_t i = 0; i < pieces.size(); ++i) {
@@ -385,7 +303,7 @@ void Alignment::take(std::uint32_t host, const Solution& solution, const ClockPi
   }
 }
 
-// A clock is known worst beyond what bounds it first and last.
+// A clock is known worst beyond what bounds it first and last, and where it may have stepped.
 double Alignment::most_at_edges_ns(std::uint32_t host, const ClockPieces& pieces) const {
   const auto extent_ns = pieces.extent_ns(host);
   if (!extent_ns) {
@@ -399,6 +317,13 @@ double Alignment::most_at_edges_ns(std::uint32_t host, const ClockPieces& pieces
       if (from_ns <= to_ns) {
         most_ns = std::max(most_ns, curves_[host].at(edge_ns).uncertainty_ns.value_or(0));
       }
+    }
+  }
+  const std::vector<std::uint32_t> own = pieces.of_host(host);
+  for (std::size_t i = 1; i < own.size(); ++i) {
+    const ClockPiece& behind = pieces[own[i]];
+    if (behind.source != StepSource::kTrace && behind.is_gap_used) {
+      most_ns = std::max(most_ns, curves_[host].most_before_ns(i).value_or(0));
     }
   }
   return most_ns;
@@ -421,6 +346,8 @@ void Alignment::tell_steps(std::uint32_t host, const ClockPieces& pieces,
     std::string text =
         behind.source == StepSource::kTrace
             ? "the clock of " + name + " stepped, as its trace tells,"
+        : behind.source == StepSource::kPerhaps
+            ? "the clock of " + name + " may have stepped instead,"
         : behind.source == StepSource::kOperations
             ? "the operations show that the clock of " + name + " stepped,"
             : "the operations show that a clock stepped, and it may be that of " + name + ',';

@@ -78,7 +78,13 @@ void ClockPieces::cut_at_told(const model::Traces& traces, const HostClocks& clo
 
 void ClockPieces::cut(std::uint32_t piece, const ClockPiece& gap, SyncPoints& points) {
   const auto behind = static_cast<std::uint32_t>(pieces_.size());
-  pieces_.push_back({pieces_[piece].host, gap.end_ns, pieces_[piece].end_ns, gap.source});
+  const auto is_within = [&](double ns) { return gap.begin_ns < ns && ns < gap.end_ns; };
+  const bool is_gap_used =
+      std::any_of(points.touches.begin(), points.touches.end(), [&](const Touch& touch) {
+        return touch.host == piece && (is_within(touch.start_ns) || is_within(touch.end_ns));
+      });
+  pieces_.push_back(
+      {pieces_[piece].host, gap.end_ns, pieces_[piece].end_ns, gap.source, is_gap_used});
   pieces_[piece].end_ns = gap.begin_ns;
   const std::size_t size = points.touches.size();
   std::vector<Touch> touches;

@@ -19,7 +19,12 @@
 
 namespace ringside::align {
 
-enum class StepSource { kTrace, kOperations, kOneOfSeveral };  // only one of them need have stepped
+enum class StepSource {
+  kTrace,
+  kOperations,
+  kOneOfSeveral,  // only one of them need have stepped
+  kPerhaps,       // none need have: a clock that wanders more than usual explains it as well
+};
 
 /// One clock, from a step to the next, in ns since SyncPoints::zero_ns by that clock.
 struct ClockPiece {
@@ -27,6 +32,7 @@ struct ClockPiece {
   double begin_ns = -std::numeric_limits<double>::infinity();
   double end_ns = std::numeric_limits<double>::infinity();
   StepSource source = StepSource::kTrace;  // what says that it stepped before
+  bool is_gap_used = false;                // there are operations between the two moments of that
 };
 
 /// The touches of points (Touch::host) are those of pieces. At first each host is one piece, of the

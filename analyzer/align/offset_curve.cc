@@ -138,6 +138,19 @@ OffsetAt SteppedCurve::at(double time_ns) const {
   return within_step(after, time_ns);
 }
 
+std::optional<std::pair<double, double>> SteppedCurve::either_ns(std::size_t after,
+                                                                 double time_ns) const {
+  const OffsetAt before = of_piece(after - 1, time_ns);
+  const OffsetAt behind = of_piece(after, time_ns);
+  if (!before.uncertainty_ns || !behind.uncertainty_ns) {
+    return std::nullopt;
+  }
+  return std::pair(std::min(before.offset_ns - *before.uncertainty_ns,
+                            behind.offset_ns - *behind.uncertainty_ns),
+                   std::max(before.offset_ns + *before.uncertainty_ns,
+                            behind.offset_ns + *behind.uncertainty_ns));
+}
+
 OffsetAt SteppedCurve::within_step(std::size_t after, double time_ns) const {
   const double begin_ns = pieces_[after - 1].end_ns;
   const double end_ns = pieces_[after].begin_ns;
@@ -150,14 +163,21 @@ OffsetAt SteppedCurve::within_step(std::size_t after, double time_ns) const {
   double lower_ns = begin_ns + first.offset_ns - *first.uncertainty_ns;
   double upper_ns = end_ns + last.offset_ns + *last.uncertainty_ns;
   if (!pieces_[after].is_told) {
-    const OffsetAt before = of_piece(after - 1, time_ns);
-    const OffsetAt behind = of_piece(after, time_ns);
-    lower_ns = std::max(lower_ns, time_ns + std::min(before.offset_ns - *before.uncertainty_ns,
-                                                     behind.offset_ns - *behind.uncertainty_ns));
-    upper_ns = std::min(upper_ns, time_ns + std::max(before.offset_ns + *before.uncertainty_ns,
-                                                     behind.offset_ns + *behind.uncertainty_ns));
+    const auto either = *either_ns(after, time_ns);
+    lower_ns = std::max(lower_ns, time_ns + either.first);
+    upper_ns = std::min(upper_ns, time_ns + either.second);
   }
   return {(lower_ns + upper_ns) / 2 - time_ns, std::abs(upper_ns - lower_ns) / 2};
+}
+
+// What is possible widens from the end of each piece on, so it is widest at either end of the step.
+std::optional<double> SteppedCurve::most_before_ns(std::size_t piece) const {
+  const auto first = either_ns(piece, pieces_[piece - 1].end_ns);
+  const auto last = either_ns(piece, pieces_[piece].begin_ns);
+  if (!first || !last) {
+    return std::nullopt;
+  }
+  return std::max(first->second - first->first, last->second - last->first) / 2;
 }
 
 double SteppedCurve::offset_ns(double time_ns) const {

@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "analyzer/align/host_path.h"
@@ -63,6 +64,8 @@ class SteppedCurve {
   OffsetAt at(double time_ns) const;
   /// The offset of at() alone, which takes less time.
   double offset_ns(double time_ns) const;
+  /// The greatest uncertainty between a piece and the one before it; nothing if it is not bounded.
+  std::optional<double> most_before_ns(std::size_t piece) const;
   /// The host's own time at a time of the reference's clock.
   double own_ns(double common_ns) const;
 
@@ -73,6 +76,8 @@ class SteppedCurve {
 
  private:
   OffsetAt of_piece(std::size_t piece, double time_ns) const;
+  // The least and the most that an offset may be between two pieces: before a step or behind it.
+  std::optional<std::pair<double, double>> either_ns(std::size_t after, double time_ns) const;
   OffsetAt within_step(std::size_t after, double time_ns) const;
 
   struct Piece {
