@@ -89,18 +89,34 @@ std::int64_t Cascade::most_lead_ns(std::uint32_t rank, const Visit& visit, std::
   return add_saturating(subtract_saturating(visit.end_ns, of_other.end_ns), error_ns);
 }
 
-// How long a rank may have waited without another one, since both left an operation together: in
-// that time it was delayed as well.
-std::int64_t Cascade::waited_elsewhere_ns(std::uint32_t rank, std::uint32_t other) const {
+// How long a rank may have waited without another one, since it left `met`, one of its visits, or,
+// without one, since both left an operation together: in that time it was delayed as well. What it
+// waited on another stream may delay it after `met`, too.
+std::int64_t Cascade::waited_elsewhere_ns(std::uint32_t rank, std::uint32_t other,
+                                          const Visit* met) const {
   std::int64_t sum_ns = 0;
+  bool is_since = true;
+  bool has_streams = met == nullptr;
   for (const Visit& visit : visits_[rank]) {
+    is_since = is_since && &visit != met;
+    const bool is_of_met =
+        met != nullptr && visit.thread == met->thread && visit.stream == met->stream;
+    has_streams = has_streams || !is_of_met;
     if (!takes_part(visit, other)) {
-      sum_ns = add_saturating(sum_ns, visit.most_ns);
+      sum_ns = add_saturating(sum_ns, is_since || !is_of_met ? visit.most_ns : 0);
     } else if (visit.holds_up_all) {
       return sum_ns;
     }
   }
-  return is_cut_[rank] ? kNoLimit_ns : sum_ns;
+  return is_cut_[rank] && has_streams ? kNoLimit_ns : sum_ns;
+}
+
+// Finds a visit of the same operation by another rank; null if it is not remembered.
+const Cascade::Visit* Cascade::visit_of(std::uint32_t rank, std::uint64_t operation) const {
+  const auto& visits = visits_[rank];
+  const auto found = std::find_if(visits.begin(), visits.end(),
+                                  [&](const Visit& one) { return one.operation == operation; });
+  return found == visits.end() ? nullptr : &*found;
 }
 
 // How long a rank may have waited in operations that are remembered no more, since it left one
@@ -130,6 +146,28 @@ std::int64_t Cascade::waited_for(const Visit& visit, std::uint32_t rank) {
   return found == visit.waited.end() ? 0 : std::min(found->waited_ns, visit.waited_ns);
 }
 
+// By how much a rank may have been delayed without another one, since that one went on to a visit:
+// after the last operation before it on the same stream that both left.
+std::int64_t Cascade::delayed_since_ns(const Visit& visit, std::uint32_t visitor,
+                                       std::uint32_t rank) const {
+  const auto& visits = visits_[visitor];
+  auto older =
+      std::find_if(visits.begin(), visits.end(), [&](const Visit& one) { return &one == &visit; });
+  while (++older != visits.end() && !(older->holds_up_all && takes_part(*older, rank))) {
+    const bool is_of_visit = older->communicator == visit.communicator &&
+                             older->thread == visit.thread && older->stream == visit.stream;
+    if (!is_of_visit || older->holds_up_all || !takes_part(*older, rank)) {
+      continue;
+    }
+    if (const Visit* const met = visit_of(rank, older->operation)) {
+      const std::int64_t behind_ns = most_lead_ns(rank, *met, visitor, *older);
+      return add_saturating(std::max<std::int64_t>(behind_ns, 0),
+                            waited_elsewhere_ns(rank, visitor, met));
+    }
+  }
+  return kNoLimit_ns;
+}
+
 // Calls `take` with the earlier operations in which a late rank may have got late, the latest
 // first, until it returns false, and with the delay there. Returns by how much earlier ones, which
 // are not remembered, may have delayed it, too.
@@ -152,7 +190,9 @@ std::int64_t Cascade::for_each_cause(std::size_t operation, const RankTimes& lat
   std::int64_t lead_ns = kNoLimit_ns;
   const Visit* apart = nullptr;
   std::size_t behind = 0;  // visits since they met where all were held up
-  bool is_elsewhere_known = false;
+  // Of alike.most_ns: what the waiter may have waited elsewhere, and the most of that.
+  std::int64_t elsewhere_ns = 0;
+  std::int64_t most_elsewhere_ns = kNoLimit_ns;
   for (const Visit& visit : visits) {
     behind += behind > 0 ? 1 : 0;
     if (behind > kBeside) {
@@ -189,11 +229,8 @@ std::int64_t Cascade::for_each_cause(std::size_t operation, const RankTimes& lat
         }
         continue;
       }
-      const auto& others = visits_[waiter];
-      const auto other = std::find_if(others.begin(), others.end(), [&](const Visit& one) {
-        return one.operation == visit.operation;
-      });
-      const bool is_known = other != others.end();
+      const Visit* const other = visit_of(waiter, visit.operation);
+      const bool is_known = other != nullptr;
       lead_here_ns = is_known && is_surely_before ? most_lead_ns(late_rank, visit, waiter, *other)
                                                   : kNoLimit_ns;
       alike.least_ns =
@@ -214,9 +251,14 @@ std::int64_t Cascade::for_each_cause(std::size_t operation, const RankTimes& lat
     if (!(is_of_thread || is_on_stream) || limit_ns <= 0) {
       continue;
     }
-    if (!is_elsewhere_known && visit.waited_ns > 0) {
-      is_elsewhere_known = true;
-      alike.most_ns = add_saturating(alike.most_ns, waited_elsewhere_ns(waiter, late_rank));
+    if (visit.waited_ns > 0 && elsewhere_ns < most_elsewhere_ns) {
+      most_elsewhere_ns =
+          std::min(most_elsewhere_ns, waited_elsewhere_ns(waiter, late_rank, nullptr));
+      const std::int64_t now_ns =
+          std::min(most_elsewhere_ns, delayed_since_ns(visit, late_rank, waiter));
+      alike.most_ns =
+          add_saturating(alike.most_ns, std::max<std::int64_t>(now_ns - elsewhere_ns, 0));
+      elsewhere_ns = std::max(elsewhere_ns, now_ns);
     }
     const Delay both{std::min(alike.least_ns, visit.most_ns),
                      std::min(alike.most_ns, visit.waited_ns)};
@@ -447,7 +489,14 @@ void Cascade::add_visit(std::size_t operation, const RankTimes& row, Visit visit
     visits.pop_back();
     is_cut_[rank] = true;
   }
-  visits.push_front(std::move(visit));
+  // One kernel runs the operations of a group that end one by one.
+  auto place = visits.begin();
+  while (place != visits.end() && !visit.holds_up_all && visit.group &&
+         place->group == visit.group && place->communicator == visit.communicator &&
+         longer_ns(*place, visit) > 0) {
+    ++place;
+  }
+  visits.insert(place, std::move(visit));
 }
 
 void Cascade::note_met(std::uint32_t rank, const Visit& visit) {

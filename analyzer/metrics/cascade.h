@@ -167,7 +167,10 @@ class Cascade {
   static std::int64_t longer_ns(const Visit& visit, const Visit& other);
   std::int64_t most_lead_ns(std::uint32_t rank, const Visit& visit, std::uint32_t other,
                             const Visit& of_other) const;
-  std::int64_t waited_elsewhere_ns(std::uint32_t rank, std::uint32_t other) const;
+  std::int64_t waited_elsewhere_ns(std::uint32_t rank, std::uint32_t other, const Visit* met) const;
+  std::int64_t delayed_since_ns(const Visit& visit, std::uint32_t visitor,
+                                std::uint32_t rank) const;
+  const Visit* visit_of(std::uint32_t rank, std::uint64_t operation) const;
   std::int64_t forgotten_most_ns(std::uint32_t rank, std::uint32_t other) const;
   void note_met(std::uint32_t rank, const Visit& visit);
   static std::int64_t waited_for(const Visit& visit, std::uint32_t rank);

@@ -213,7 +213,8 @@ void LateCosts::charge(std::uint32_t operation, const Parties& parties, const Re
   }
   take_waits(matched, charges);
   for (const Charge& one : charges.surely) {
-    take(matched, one, cascade_.divide(operation, rows_, one, origins_[one.waiter]));
+    take(matched, one, cascade_.divide(operation, rows_, one, origins_[one.waiter]),
+         charges.likeness != Likeness::kNone);
   }
   for (const Charge& one : charges.of_host) {
     std::vector<Origin> unused;
@@ -281,7 +282,7 @@ PossibleCharge LateCosts::fresh_part_of(const PossibleCharge& one) const {
 }
 
 void LateCosts::take(const match::MatchedOperation& matched, const Charge& one,
-                     const Division& division) {
+                     const Division& division, bool is_compared) {
   const bool is_in_host = rows_[one.waiter].host == rows_[one.charged].host;
   const std::int64_t waited_ns = fresh_part_of(one, one.waited_ns);
   Lateness& charged = ranks[rank_of(matched, one.charged)].facts;
@@ -292,6 +293,7 @@ void LateCosts::take(const match::MatchedOperation& matched, const Charge& one,
     Suspect& rank = ranks[origin.rank];
     const std::int64_t of_origin_ns = fresh_part_of(one, origin.waited_ns);
     raise(rank.facts.cost_ns, of_origin_ns);
+    raise(rank.facts.uncompared_ns, is_compared ? 0 : of_origin_ns);
     if (rank.host != rows_[one.waiter].host) {
       raise(rank.cost_elsewhere_ns, of_origin_ns);
       raise(hosts[rank.host].facts.cost_ns, of_origin_ns);

@@ -96,7 +96,8 @@ class LateCosts {
   const Parties& parties_of(const match::MatchedOperation& operation);
   void charge(std::uint32_t operation, const Parties& parties, const Read& read);
   void take_waits(const match::MatchedOperation& matched, const OperationCharges& charges);
-  void take(const match::MatchedOperation& matched, const Charge& one, const Division& division);
+  void take(const match::MatchedOperation& matched, const Charge& one, const Division& division,
+            bool is_compared);
   void take_of_host(const Charge& one, std::int64_t kept_ns);
   std::int64_t fresh_part_of(const Charge& one, std::int64_t ns) const;
   PossibleCharge fresh_part_of(const PossibleCharge& one) const;

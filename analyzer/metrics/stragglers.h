@@ -35,9 +35,10 @@ struct Lateness {
   std::int64_t passed_on_ns = 0;    // of that, what it had waited for others itself
   /// The time that others surely waited because of it, in operations of others as well.
   std::int64_t cost_ns = 0;
-  std::int64_t cost_most_ns = 0;      // what the clocks leave possible
-  std::int64_t expected_ns = 0;       // what it would cost if all others were like it
-  std::int64_t delay_ns = 0;          // by how much operations surely began later for it alone
+  std::int64_t uncompared_ns = 0;  // of that, where others waited in operations that are not tested
+  std::int64_t cost_most_ns = 0;   // what the clocks leave possible
+  std::int64_t expected_ns = 0;    // what it would cost if all others were like it
+  std::int64_t delay_ns = 0;       // by how much operations surely began later for it alone
   std::int64_t median_margin_ns = 0;  // behind the one before it
   std::int64_t most_margin_ns = 0;    // the greatest, and when
   std::int64_t most_at_ns = 0;
@@ -56,8 +57,8 @@ struct Lateness {
   /// Only the members that operations add to; the others are found at the end.
   template <typename Archive>
   void transfer(Archive& archive) {
-    archive(took_part, judged, last, caused_wait_ns, passed_on_ns, cost_ns, cost_most_ns, delay_ns,
-            most_margin_ns, most_at_ns, most_cost_ns, waited_ns, last_in);
+    archive(took_part, judged, last, caused_wait_ns, passed_on_ns, cost_ns, uncompared_ns,
+            cost_most_ns, delay_ns, most_margin_ns, most_at_ns, most_cost_ns, waited_ns, last_in);
   }
 };
 

@@ -317,10 +317,14 @@ std::string open_sentence(const Stragglers& all, const std::vector<const Latenes
   const Lateness& one = *open.front();
   const auto tied = tied_with_first(all, open);
   const bool is_one = tied.size() == 1;
+  const char* const reason = one.uncompared_ns > one.cost_ns / 2
+                                 ? ", most of it in sends and receives: each rank has a part of "
+                                   "its own in them, so nothing "
+                                   "tells what is usual"
+                                 : ", which may be chance: few late arrivals, or noise that lasts";
   return all.share_of(one) > metrics::kOpenShare
              ? names_of(tied) + (is_one ? " costs " : " each cost ") + cost_of(all, one) +
-                   " of all ranks' time, which may be chance: few late arrivals, or noise that "
-                   "lasts" +
+                   " of all ranks' time" + reason +
                    (one.is_frequent_root ? ", or come with being the root of many operations" : "")
              : names_of(tied) + (is_one ? " may cost " : " may each cost ") + cost_of(all, one) +
                    " of all ranks' time: " +
