@@ -31,7 +31,7 @@ struct Division {
 class Cascade {
  public:
   /// Stands in place of a rank for any of them.
-  static constexpr std::uint32_t kAnyone = 0xFFFFFFFF;
+  static constexpr std::uint32_t kAnyone = Origin::kAnyone;
 
   Cascade(const facts::Facts& facts, const GlobalRanks& who);
 

@@ -125,13 +125,14 @@ std::optional<EarlierCauses::Cause> EarlierCauses::next() {
     alike_.least_ns -= both.least_ns;
     alike_.most_ns -= both.most_ns;
     // The late rank may have waited there for the waiter itself: then both were late.
-    const std::int64_t own_ns = visit.waited_for(waiter_);
-    const auto limited = [&](std::int64_t delay_ns) {
-      return std::clamp<std::int64_t>(delay_ns - own_ns, 0, limit_ns);
-    };
-    return Cause{&visit,
-                 {is_surely_before ? limited(visit.waited_ns - both.most_ns) : 0,
-                  limited(visit.most_ns - both.least_ns)}};
+    Delay delay;
+    delay.most_ns = std::clamp<std::int64_t>(
+        visit.most_ns - both.least_ns - visit.waited_for(waiter_), 0, limit_ns);
+    if (is_surely_before && visit.waited_ns > both.most_ns) {
+      delay.least_ns = std::clamp<std::int64_t>(
+          visit.waited_ns - both.most_ns - visit.may_have_waited_for(waiter_), 0, limit_ns);
+    }
+    return Cause{&visit, delay};
   }
   return std::nullopt;
 }

@@ -19,23 +19,23 @@ void FreshWaits::Span::join(const Span& other) {
   until_ns = is_one ? std::max(until_ns, other.until_ns) : other.until_ns;
 }
 
-// It may have waited as long as in all communicators one after the other, within that time.
+// It may have waited as long as in all places one after the other, within that time.
 std::int64_t FreshWaits::OfRank::most_ns() const {
   return possibly.from_ns == kNever
              ? 0
              : std::min(sum_ns, subtract_saturating(possibly.until_ns, possibly.from_ns));
 }
 
-FreshWaits::Span& FreshWaits::OfRank::of(std::uint32_t communicator) {
-  for (OfCommunicator& one : communicators) {
-    if (one.communicator == communicator) {
+FreshWaits::Span& FreshWaits::OfRank::of(const Place& place) {
+  for (OfPlace& one : places) {
+    if (one.place == place) {
       return one.possibly;
     }
   }
-  return communicators.emplace_back(OfCommunicator{communicator, {}}).possibly;
+  return places.emplace_back(OfPlace{place, {}}).possibly;
 }
 
-facts::Interval FreshWaits::take(std::uint32_t rank, std::uint32_t communicator,
+facts::Interval FreshWaits::take(std::uint32_t rank, const Place& place,
                                  const facts::RankTimes& row, facts::Interval wait) {
   OfRank& before = ranks_[rank];
   const std::int64_t from_ns = row.latest_ns();
@@ -51,14 +51,14 @@ facts::Interval FreshWaits::take(std::uint32_t rank, std::uint32_t communicator,
     const std::int64_t first_ns = row.earliest_ns();
     const Span possibly{first_ns, row.waits_until_ns(wait.most_ns)};
     const Span shown{first_ns, add_saturating(first_ns, wait.most_ns)};
-    Span& of_communicator = before.of(communicator);
-    const std::int64_t own_ns = subtract_saturating(wait.most_ns, of_communicator.shared_ns(shown));
+    Span& of_place = before.of(place);
+    const std::int64_t own_ns = subtract_saturating(wait.most_ns, of_place.shared_ns(shown));
     const std::int64_t beyond_ns =
         std::min(subtract_saturating(wait.most_ns, before.surely.shared_ns(surely)),
                  subtract_saturating(subtract_saturating(possibly.until_ns, possibly.from_ns),
                                      before.surely.shared_ns(possibly)));
     fresh.most_ns = std::max(std::min(own_ns, beyond_ns), fresh.least_ns);
-    of_communicator.join(shown);
+    of_place.join(shown);
     if (!before.possibly.touches(possibly)) {
       most_ns_ = add_saturating(most_ns_, before.most_ns());
       before.sum_ns = 0;

@@ -19,9 +19,21 @@ class FreshWaits {
  public:
   explicit FreshWaits(std::size_t ranks) : ranks_(ranks) {}
 
-  /// `wait`: what that rank waited in an operation of that communicator, in which its times are
-  /// `row`. Returns the part of it that is surely beyond all before, and the most that may be.
-  facts::Interval take(std::uint32_t rank, std::uint32_t communicator, const facts::RankTimes& row,
+  /// Where and for whom a rank may have waited.
+  struct Place {
+    /// Stands in place of a rank for any of them.
+    static constexpr std::uint32_t kAnyone = 0xFFFFFFFF;
+
+    std::uint32_t communicator = 0;
+    std::uint32_t partner = kAnyone;  // the other rank of a pair, or the root
+
+    bool operator==(const Place& other) const = default;
+  };
+
+  /// `wait`: what that rank waited in an operation of that place, in which its times are `row`.
+  /// Returns the part of it that is surely beyond all before, and the most that may be: beyond what
+  /// it may have waited in the same place.
+  facts::Interval take(std::uint32_t rank, const Place& place, const facts::RankTimes& row,
                        facts::Interval wait);
 
   /// The most that all ranks waited together.
@@ -47,26 +59,28 @@ class FreshWaits {
     void join(const Span& other);
   };
 
-  // Stamps of one communicator on one rank err alike, so its waits overlap as they seem to.
-  struct OfCommunicator {
-    std::uint32_t communicator = 0;
+  // Stamps of one communicator on one rank err alike, so its waits overlap as they seem to. It may
+  // have waited for one rank in one operation and for another one in the next, in the same time:
+  // what each of them may cost is not less for the other.
+  struct OfPlace {
+    Place place;
     Span possibly;  // the wait before, with those that it touches
   };
 
   struct OfRank {
     std::int64_t surely_until_ns = kNever;  // for the least, all before that counts as waited
     Span surely;                            // the wait before, with those that it touches
-    std::vector<OfCommunicator> communicators;
-    // The possible waits at the time of the wait before: when, and their sum by communicator.
+    std::vector<OfPlace> places;
+    // The possible waits at the time of the wait before: when, and their sum over the places.
     Span possibly;
     std::int64_t sum_ns = 0;
 
     std::int64_t most_ns() const;
-    Span& of(std::uint32_t communicator);
+    Span& of(const Place& place);
 
     template <typename Archive>
     void transfer(Archive& archive) {
-      archive(surely_until_ns, surely, communicators, possibly, sum_ns);
+      archive(surely_until_ns, surely, places, possibly, sum_ns);
     }
   };
 

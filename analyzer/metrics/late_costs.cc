@@ -231,6 +231,14 @@ void LateCosts::charge(std::uint32_t operation, const Parties& parties, const Re
   note_last(matched);
 }
 
+FreshWaits::Place LateCosts::place_of(const match::MatchedOperation& matched,
+                                      const OperationCharges& charges, std::uint32_t row) const {
+  const bool is_pair = matched.way == match::Way::kPair && rows_.size() == 2;
+  const std::uint32_t partner = is_pair ? 1 - row : charges.root;
+  return {matched.communicator,
+          partner == RankTimes::kNobody ? FreshWaits::Place::kAnyone : rank_of(matched, partner)};
+}
+
 // A wait does not count where the rank has waited in another operation meanwhile.
 void LateCosts::take_waits(const match::MatchedOperation& matched,
                            const OperationCharges& charges) {
@@ -243,7 +251,7 @@ void LateCosts::take_waits(const match::MatchedOperation& matched,
     const std::uint32_t rank = rank_of(matched, i);
     const facts::Interval& wait = charges.waits[i];
     const facts::Interval& fresh =
-        fresh_.emplace_back(fresh_waits_.take(rank, matched.communicator, rows_[i], wait));
+        fresh_.emplace_back(fresh_waits_.take(rank, place_of(matched, charges, i), rows_[i], wait));
     is_all_fresh_ =
         is_all_fresh_ && fresh.least_ns == wait.least_ns && fresh.most_ns == wait.most_ns;
     raise(counts.waited_ns, fresh.least_ns);

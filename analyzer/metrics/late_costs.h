@@ -95,6 +95,8 @@ class LateCosts {
   const Parties& count_parts(const match::MatchedOperation& operation);
   const Parties& parties_of(const match::MatchedOperation& operation);
   void charge(std::uint32_t operation, const Parties& parties, const Read& read);
+  FreshWaits::Place place_of(const match::MatchedOperation& matched,
+                             const OperationCharges& charges, std::uint32_t row) const;
   void take_waits(const match::MatchedOperation& matched, const OperationCharges& charges);
   void take(const match::MatchedOperation& matched, const Charge& one, const Division& division,
             bool is_compared);

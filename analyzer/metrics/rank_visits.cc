@@ -33,6 +33,19 @@ std::int64_t Visit::waited_for(std::uint32_t rank) const {
   return found == waited.end() ? 0 : std::min(found->waited_ns, waited_ns);
 }
 
+std::int64_t Visit::may_have_waited_for(std::uint32_t rank) const {
+  std::int64_t open_ns = waited_ns;
+  for (const Origin& origin : waited) {
+    open_ns -= std::min(open_ns, origin.rank == rank ? 0 : origin.waited_ns);
+  }
+  std::int64_t possible_ns = 0;
+  for (const Origin& origin : *possible) {
+    const bool counts = origin.rank == rank || origin.rank == Origin::kAnyone;
+    possible_ns = add_saturating(possible_ns, counts ? origin.waited_ns : 0);
+  }
+  return std::max(std::min(possible_ns, open_ns), waited_for(rank));
+}
+
 std::int64_t Visit::longer_ns(const Visit& other) const {
   return own_end_ns && other.own_end_ns ? subtract_saturating(*own_end_ns, *other.own_end_ns)
                                         : subtract_saturating(end_ns, other.end_ns);

@@ -20,6 +20,9 @@ namespace ringside::metrics {
 
 /// A part of a wait, and the rank that it is due to. Ranks are indices into GlobalRanks::all().
 struct Origin {
+  /// Stands in place of a rank for any of them.
+  static constexpr std::uint32_t kAnyone = 0xFFFFFFFF;
+
   std::uint32_t rank = 0;
   std::int64_t waited_ns = 0;
 };
@@ -45,6 +48,8 @@ struct Visit {
 
   /// Returns how long the rank surely waited for another one.
   std::int64_t waited_for(std::uint32_t rank) const;
+  /// Returns how much of what it surely waited may be due to another one.
+  std::int64_t may_have_waited_for(std::uint32_t rank) const;
   /// By how much the rank left it later than another one of its visits, by its own clock if that is
   /// known.
   std::int64_t longer_ns(const Visit& other) const;
