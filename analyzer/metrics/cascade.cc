@@ -101,6 +101,7 @@ const std::vector<Cascade::Possible>& Cascade::divide_possibly(std::size_t opera
   // So many steps an operation may take; where the clocks leave so much open, it is anyone.
   constexpr std::size_t kMostSteps = std::size_t{1} << 18U;
   possible_.clear();
+  pairs_.clear();
   std::size_t steps = 0;
   const std::uint32_t communicator = visits_.facts().matches().operations[operation].communicator;
   bool has_visits = visits_.has_communicators();
@@ -163,6 +164,7 @@ void Cascade::remember_open(std::size_t operation, const std::vector<RankTimes>&
     visit.holds_up_all = holds_up_all;
     visit.pair = pair;
     visit.most_ns = row.most_wall_ns();
+    visit.held_up_ns = most_ns;
     visit.possible = possible;
     visits_.add(operation, row, std::move(visit));
   }
@@ -185,6 +187,14 @@ void Cascade::remember(std::size_t operation, const std::vector<RankTimes>& rows
       possible->push_back({rank, most_ns});
     }
   }
+  held_up_ns_.assign(rows.size(), 0);
+  const std::vector<Charge>& pairs = charges.are_pairs_left_out ? pairs_ : charges.pairs;
+  for (const Charge& one : pairs) {
+    held_up_ns_[one.charged] = std::max(held_up_ns_[one.charged], one.waited_ns);
+  }
+  for (const PossibleCharge& one : charges.all_possible()) {
+    held_up_ns_[one.charged] = pairs.empty() ? one.most_ns : held_up_ns_[one.charged];
+  }
   const std::vector<std::uint32_t> pair = visits_.pair_of(operation);
   for (std::size_t i = 0; i < rows.size(); ++i) {
     const facts::Interval& wait = charges.waits[i];
@@ -193,6 +203,7 @@ void Cascade::remember(std::size_t operation, const std::vector<RankTimes>& rows
     visit.pair = pair;
     visit.waited_ns = wait.least_ns;
     visit.most_ns = std::max(wait.most_ns, wait.least_ns);
+    visit.held_up_ns = held_up_ns_[i];
     visit.waited = origins[i];
     visit.possible = possible;
     visits_.add(operation, rows[i], std::move(visit));

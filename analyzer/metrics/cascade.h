@@ -114,6 +114,7 @@ class Cascade {
   // These are of one operation.
   std::vector<Possible> possible_;
   std::vector<Charge> pairs_;
+  std::vector<std::int64_t> held_up_ns_;  // by row
   OfRanks of_waiter_;
   OfRanks of_pair_;
 };

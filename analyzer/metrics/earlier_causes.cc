@@ -30,6 +30,12 @@ bool EarlierCauses::is_on_stream(const Visit& visit) const {
   return visit.stream != model::kNoName && visit.stream == own_.stream;
 }
 
+// Whether it ran on another stream than the operation, for all that is told.
+bool EarlierCauses::is_elsewhere(const Visit& visit) const {
+  return visit.stream != model::kNoName && own_.stream != model::kNoName &&
+         visit.stream != own_.stream;
+}
+
 EarlierCauses::Order EarlierCauses::order_of(const Visit& visit) const {
   // One stream, for all that is known. A thread may have several, of which nobody tells.
   const bool may_be_stream =
@@ -95,15 +101,18 @@ std::optional<EarlierCauses::Cause> EarlierCauses::next() {
     }
     const bool is_surely_before = order == Order::kBefore;
     std::int64_t lead_here_ns = kNoLimit_ns;
+    std::int64_t hidden_here_ns = kNoLimit_ns;
     if (visits_.takes_part(visit, waiter_)) {
       if (visit.holds_up_all) {
         if (is_surely_before) {
+          hidden_ns_ = std::min(hidden_ns_, visit.held_up_ns);
           behind_ = behind_ == 0 ? 1 : behind_;
           together_ = together_ == nullptr || visit.longer_ns(*together_) > 0 ? &visit : together_;
         }
         continue;
       }
       lead_here_ns = meet(visit, is_surely_before);
+      hidden_here_ns = add_saturating(std::max<std::int64_t>(lead_here_ns, 0), visit.held_up_ns);
     }
     // An operation of the same group may have held it for longer.
     const std::int64_t led_ns =
@@ -116,21 +125,30 @@ std::optional<EarlierCauses::Cause> EarlierCauses::next() {
       lead_ns_ = lead_here_ns;
       apart_ = &visit;
     }
-    if (!(visit.thread == own_.tid || is_on_stream(visit)) || limit_ns <= 0) {
+    // The late rank may have waited there for the waiter itself: then both were late.
+    const std::int64_t own_ns = visit.waited_for(waiter_);
+    Delay delay;
+    if (is_elsewhere(visit) && hidden_ns_ < kNoLimit_ns) {
+      delay.most_ns = std::clamp<std::int64_t>(visit.most_ns - own_ns, 0, hidden_ns_);
+    }
+    hidden_ns_ = std::min(hidden_ns_, hidden_here_ns);
+    if (!(visit.thread == own_.tid || is_on_stream(visit)) ||
+        (limit_ns <= 0 && delay.most_ns == 0)) {
       continue;
     }
-    note_elsewhere(visit);
-    const Delay both{std::min(alike_.least_ns, visit.most_ns),
-                     std::min(alike_.most_ns, visit.waited_ns)};
-    alike_.least_ns -= both.least_ns;
-    alike_.most_ns -= both.most_ns;
-    // The late rank may have waited there for the waiter itself: then both were late.
-    Delay delay;
-    delay.most_ns = std::clamp<std::int64_t>(
-        visit.most_ns - both.least_ns - visit.waited_for(waiter_), 0, limit_ns);
-    if (is_surely_before && visit.waited_ns > both.most_ns) {
-      delay.least_ns = std::clamp<std::int64_t>(
-          visit.waited_ns - both.most_ns - visit.may_have_waited_for(waiter_), 0, limit_ns);
+    if (limit_ns > 0) {
+      note_elsewhere(visit);
+      const Delay both{std::min(alike_.least_ns, visit.most_ns),
+                       std::min(alike_.most_ns, visit.waited_ns)};
+      alike_.least_ns -= both.least_ns;
+      alike_.most_ns -= both.most_ns;
+      delay.most_ns =
+          std::max(delay.most_ns,
+                   std::clamp<std::int64_t>(visit.most_ns - both.least_ns - own_ns, 0, limit_ns));
+      if (is_surely_before && visit.waited_ns > both.most_ns) {
+        delay.least_ns = std::clamp<std::int64_t>(
+            visit.waited_ns - both.most_ns - visit.may_have_waited_for(waiter_), 0, limit_ns);
+      }
     }
     return Cause{&visit, delay};
   }

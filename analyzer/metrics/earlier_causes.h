@@ -50,6 +50,7 @@ class EarlierCauses {
   static constexpr std::size_t kBeside = 8;
 
   bool is_on_stream(const Visit& visit) const;
+  bool is_elsewhere(const Visit& visit) const;
   Order order_of(const Visit& visit) const;
   std::int64_t meet(const Visit& visit, bool is_surely_before);
   void note_elsewhere(const Visit& visit);
@@ -68,6 +69,10 @@ class EarlierCauses {
   // rank left it later. This is the least limit, and its operation.
   std::int64_t lead_ns_ = RankVisits::kNoLimit_ns;
   const Visit* apart_ = nullptr;
+  // Computing on another stream, which is not in the trace, may stay behind by what a wait delayed
+  // it, while the waiter's hides its own waits. So at each operation of both the late rank has come
+  // late by as much.
+  std::int64_t hidden_ns_ = RankVisits::kNoLimit_ns;
   std::size_t behind_ = 0;  // visits since they met where all were held up
   // Of alike_.most_ns: what the waiter may have waited elsewhere, and the most of that.
   std::int64_t elsewhere_ns_ = 0;

@@ -169,6 +169,7 @@ bool RankVisits::are_one(const Visit& older, const Visit& newer) {
 void RankVisits::join(Visit& older, Visit& newer) {
   newer.waited_ns = add_saturating(newer.waited_ns, older.waited_ns);
   newer.most_ns = add_saturating(newer.most_ns, older.most_ns);
+  newer.held_up_ns = std::min(newer.held_up_ns, older.held_up_ns);
   newer.waited.insert(newer.waited.end(), older.waited.begin(), older.waited.end());
   join_origins(newer.waited);
   // All ranks of the operations share theirs.

@@ -33,6 +33,7 @@ struct Visit {
   std::vector<std::uint32_t> pair;  // its ranks, if it is one
   std::int64_t waited_ns = 0;       // surely
   std::int64_t most_ns = 0;
+  std::int64_t held_up_ns = 0;  // the most that any other rank waited for this one to come
   std::vector<Origin> waited;  // surely, because of these
   /// The most that any rank of the operation waited, by the rank that it was due to.
   std::shared_ptr<const std::vector<Origin>> possible;
@@ -122,7 +123,7 @@ class RankVisits {
         std::uint64_t place = places.empty() ? 0 : places[visit.possible];
         archive(visit.operation, visit.holds_up_all, visit.communicator, visit.pair, visit.end_ns,
                 visit.own_end_ns, visit.late_ns, visit.thread, visit.stream, visit.group,
-                visit.waited_ns, visit.most_ns, visit.waited, place);
+                visit.waited_ns, visit.most_ns, visit.held_up_ns, visit.waited, place);
         visit.possible = shared.at(place);
       }
     }

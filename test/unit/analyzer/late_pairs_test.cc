@@ -90,5 +90,51 @@ TEST_CASE("a wait that may be for one rank leaves it open that it was for anothe
   CHECK(lateness_of(found, "rank 2").cost_most_ns >= kIterations * kDelay_ns);
 }
 
+TEST_CASE("computing that a wait delayed may stay behind while others hide their waits") {
+  // Rank 1 waits for rank 0 in an AllReduce without rank 2. What it computes then is later for
+  // that, and so are the three messages that it sends to rank 2. Rank 2 computes beside each of its
+  // waits, so it comes to the next one as early as without it. Nobody would wait without rank 0's
+  // delay.
+  constexpr std::int64_t kWait_ns = kMillisecond_ns / 2;
+  constexpr std::int64_t kData_ns = 10 * kMicrosecond_ns;
+  constexpr std::int64_t kMessages = 3;
+  TraceBuilder builder;
+  const model::NameId reducing = builder.traces().names.id("0x1000");
+  const model::NameId sending = builder.traces().names.id("0x2000");
+  for (std::uint32_t rank = 0; rank < 3; ++rank) {
+    model::TraceFile& file = builder.add_file(rank, rank < 2 ? "0x1" : "0x2", 2);
+    file.contexts[1].rank = rank < 2 ? rank : 1;
+    if (rank == 1) {
+      file.contexts[2] = file.contexts[1];
+      file.contexts[2].comm = "0x2";
+      file.contexts[2].rank = 0;
+    }
+    for (std::int64_t i = 0; i < kIterations; ++i) {
+      const std::int64_t at_ns = (1 + 10 * i) * kMillisecond_ns;
+      const auto add_times = [](model::Operation& one, std::int64_t start_ns, std::int64_t end_ns) {
+        one.enqueue_start_ns = one.enqueue_end_ns = one.start_ns = start_ns;
+        one.end_ns = end_ns;
+      };
+      if (rank < 2) {
+        model::Operation& one = builder.add("AllReduce", static_cast<std::uint64_t>(i));
+        one.stream = reducing;
+        add_times(one, at_ns + (rank == 0 ? kWait_ns : 0), at_ns + kWait_ns + kData_ns);
+      }
+      for (std::int64_t k = 1; k <= kMessages && rank > 0; ++k) {
+        const std::int64_t sent_ns = at_ns + kWait_ns + kData_ns + k * kMillisecond_ns;
+        model::Operation& one = builder.add_transfer(rank == 1 ? "Send" : "Recv", 2 - rank);
+        one.context = rank == 1 ? 2 : 1;
+        one.stream = sending;
+        one.group = static_cast<std::uint64_t>(i * kMessages + k);
+        add_times(one, rank == 1 ? sent_ns : sent_ns - kWait_ns, sent_ns + kData_ns);
+      }
+    }
+  }
+  const Stragglers found = find_late_ranks(builder.traces());
+  CHECK(found.waited_ns >= kIterations * (1 + kMessages) * (kWait_ns - 10 * kMicrosecond_ns));
+  CHECK(lateness_of(found, "rank 0").cost_most_ns >= found.waited_ns);
+  CHECK(lateness_of(found, "rank 1").cost_ns <= found.waited_ns / 20);
+}
+
 }  // namespace
 }  // namespace ringside::metrics
