@@ -34,7 +34,7 @@ struct Visit {
   std::int64_t waited_ns = 0;       // surely
   std::int64_t most_ns = 0;
   std::int64_t held_up_ns = 0;  // the most that any other rank waited for this one to come
-  std::vector<Origin> waited;  // surely, because of these
+  std::vector<Origin> waited;   // surely, because of these
   /// The most that any rank of the operation waited, by the rank that it was due to.
   std::shared_ptr<const std::vector<Origin>> possible;
   // RankVisits::add() sets the others.
