@@ -170,7 +170,7 @@ OffsetAt SteppedCurve::within_step(std::size_t after, double time_ns) const {
   return {(lower_ns + upper_ns) / 2 - time_ns, std::abs(upper_ns - lower_ns) / 2};
 }
 
-// What is possible widens from the end of each piece on, so it is widest at either end of the step.
+// The bounds of each piece widen from its end on, so they are widest at either end of the step.
 std::optional<double> SteppedCurve::most_before_ns(std::size_t piece) const {
   const auto first = either_ns(piece, pieces_[piece - 1].end_ns);
   const auto last = either_ns(piece, pieces_[piece].begin_ns);

@@ -129,8 +129,8 @@ SolvedClocks solve_contradicted(SolvedClocks whole, SyncPoints& points, ClockPie
   return whole;
 }
 
-// What is possible with the cut, under the greater assumption, holds what either of both allows: a
-// step beside the usual wander, and a greater wander without a step.
+// The cut and the greater assumption together allow for both explanations: for a step beside the
+// usual wander, and for a greater wander without a step.
 SolvedClocks allow_for_step(SolvedClocks whole, SyncPoints& points, ClockPieces& pieces) {
   std::vector<UntoldStep> steps = find_untold_steps(assumption_of(kUsualWander), pieces, points);
   if (steps.empty()) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What must be supposed of clocks for the points not to contradict each other: how fast they
-// wander, and whether one of them stepped.
+// Finds the least that must be supposed of clocks for the points not to contradict each other: how
+// fast they wander, and whether one of them stepped.
 #ifndef RINGSIDE_ANALYZER_ALIGN_SOLVED_CLOCKS_H
 #define RINGSIDE_ANALYZER_ALIGN_SOLVED_CLOCKS_H
 

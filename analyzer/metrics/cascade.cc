@@ -192,8 +192,10 @@ void Cascade::remember(std::size_t operation, const std::vector<RankTimes>& rows
   for (const Charge& one : pairs) {
     held_up_ns_[one.charged] = std::max(held_up_ns_[one.charged], one.waited_ns);
   }
-  for (const PossibleCharge& one : charges.all_possible()) {
-    held_up_ns_[one.charged] = pairs.empty() ? one.most_ns : held_up_ns_[one.charged];
+  if (pairs.empty()) {
+    for (const PossibleCharge& one : charges.all_possible()) {
+      held_up_ns_[one.charged] = one.most_ns;
+    }
   }
   const std::vector<std::uint32_t> pair = visits_.pair_of(operation);
   for (std::size_t i = 0; i < rows.size(); ++i) {

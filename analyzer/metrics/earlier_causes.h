@@ -14,9 +14,9 @@
 
 namespace ringside::metrics {
 
-/// By how much a rank was late for a waiter because of its wait in an earlier operation. What the
-/// waiter itself waited in that or later ones, if both took part, delayed both; in others, it may
-/// have.
+/// The time by which a rank was late for a waiter because of its wait in an earlier operation. The
+/// waiter's own waits in that operation and in later ones delayed both if both took part. Its waits
+/// in other operations may have.
 struct Delay {
   std::int64_t least_ns = 0;
   std::int64_t most_ns = 0;
@@ -74,7 +74,8 @@ class EarlierCauses {
   // late by as much.
   std::int64_t hidden_ns_ = RankVisits::kNoLimit_ns;
   std::size_t behind_ = 0;  // visits since they met where all were held up
-  // Of alike_.most_ns: what the waiter may have waited elsewhere, and the most of that.
+  // The part of alike_.most_ns that the waiter may have waited elsewhere, and the most that this
+  // can be.
   std::int64_t elsewhere_ns_ = 0;
   std::int64_t most_elsewhere_ns_ = RankVisits::kNoLimit_ns;
 };

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <optional>
 #include <vector>
 
 #include "analyzer/facts/interval.h"
@@ -19,13 +20,10 @@ class FreshWaits {
  public:
   explicit FreshWaits(std::size_t ranks) : ranks_(ranks) {}
 
-  /// Where and for whom a rank may have waited.
+  /// The communicator in which a rank may have waited, and the rank that it may have waited for.
   struct Place {
-    /// Stands in place of a rank for any of them.
-    static constexpr std::uint32_t kAnyone = 0xFFFFFFFF;
-
     std::uint32_t communicator = 0;
-    std::uint32_t partner = kAnyone;  // the other rank of a pair, or the root
+    std::optional<std::uint32_t> partner;  // the other rank of a pair, or the root; else any rank
 
     bool operator==(const Place& other) const = default;
   };

@@ -236,7 +236,7 @@ FreshWaits::Place LateCosts::place_of(const match::MatchedOperation& matched,
   const bool is_pair = matched.way == match::Way::kPair && rows_.size() == 2;
   const std::uint32_t partner = is_pair ? 1 - row : charges.root;
   return {matched.communicator,
-          partner == RankTimes::kNobody ? FreshWaits::Place::kAnyone : rank_of(matched, partner)};
+          partner == RankTimes::kNobody ? std::nullopt : std::optional(rank_of(matched, partner))};
 }
 
 // A wait does not count where the rank has waited in another operation meanwhile.

@@ -27,7 +27,7 @@ struct Origin {
   std::int64_t waited_ns = 0;
 };
 
-/// What a rank did in one operation, or in several that follow each other and are as one.
+/// The wait of a rank in one operation, or in several that follow each other and are as one.
 struct Visit {
   bool holds_up_all = false;        // nobody left it before all had come
   std::vector<std::uint32_t> pair;  // its ranks, if it is one
@@ -91,7 +91,7 @@ class RankVisits {
                             const Visit& of_other) const;
   /// How long a rank may have waited without another one, since it left `met`, one of its visits,
   /// or, without one, since both left an operation together: in that time it was delayed as well.
-  /// What it waited on another stream may delay it after `met`, too.
+  /// Its waits on another stream may delay it after `met`, too.
   std::int64_t waited_elsewhere_ns(std::uint32_t rank, std::uint32_t other, const Visit* met) const;
   /// By how much a rank may have been delayed without another one, since that one went on to a
   /// visit: after the last operation before it on the same stream that both left.

@@ -8,11 +8,13 @@
 #include <cstdint>
 #include <random>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <catch2/catch.hpp>
 
 #include "analyzer/align/alignment.h"
+#include "test/unit/analyzer/hosts.h"
 
 namespace ringside::align {
 namespace {
@@ -27,20 +29,9 @@ model::Traces stepping_job(std::mt19937_64& random) {
   const auto pick = [&](std::int64_t least, std::int64_t most) {
     return std::uniform_int_distribution<std::int64_t>(least, most)(random);
   };
-  model::Traces traces;
+  Hosts job(2);
   for (std::uint32_t rank = 0; rank < 2; ++rank) {
-    model::TraceFile& file = traces.files.emplace_back();
-    file.process.host = "node" + std::to_string(rank);
-    file.process.boot_id = "boot" + std::to_string(rank);
-    file.process.nccl_version = "2.29.7";
-    file.process.base_time_s = 1'790'857'026;
-    file.windows[1] = {0, std::nullopt};
-    model::Context& context = file.contexts[1];
-    context.comm = "0x1";
-    context.rank = rank;
-    context.nranks = 2;
-    context.created_ns = 1;
-    context.operations = 1;
+    job.join(rank, 1, "0x1", rank, 2);
   }
   const std::int64_t stepped_at = pick(4, kOperations - 4);
   for (std::int64_t i = 0; i < kOperations; ++i) {
@@ -53,22 +44,16 @@ model::Traces stepping_job(std::mt19937_64& random) {
       const bool waits = is_broadcast == (root != rank);
       const std::int64_t data_ns = waits ? std::max(starts_ns[0], starts_ns[1]) : starts_ns[rank];
       const std::int64_t ahead_ns = rank == 1 && i >= stepped_at ? kStep_ns : 0;
-      model::Operation operation;
-      operation.id = static_cast<std::uint64_t>(i) + 1;
-      operation.context = 1;
+      model::Operation operation =
+          job.call(rank, 1, is_broadcast ? "Broadcast" : "Reduce", starts_ns[rank] + ahead_ns,
+                   data_ns + pick(20'000, 90'000) + ahead_ns);
       operation.seq = static_cast<std::uint64_t>(i);
-      operation.func = traces.names.id(is_broadcast ? "Broadcast" : "Reduce");
       operation.root = static_cast<std::uint32_t>(root);
       operation.bytes = 65'536;
-      operation.state = model::State::kCompleted;
-      operation.times_from = model::TimesFrom::kGpu;
-      operation.start_ns = starts_ns[rank] + ahead_ns;
-      operation.enqueue_start_ns = operation.start_ns;
-      operation.end_ns = data_ns + pick(20'000, 90'000) + ahead_ns;
-      traces.files[rank].operations.push_back(operation);
+      job.add(rank, operation);
     }
   }
-  return traces;
+  return std::move(job.traces);
 }
 
 // By how much the true offset of node1 against node0 is beyond what is printed, over the run.
