@@ -36,8 +36,8 @@ struct PlainValue {
 
   static PlainValue of_text(std::string_view text) {
     static_assert(sizeof(const char*) == sizeof(number));
-    constexpr std::size_t kMostBytes = std::numeric_limits<std::uint32_t>::max();
-    return text.size() > kMostBytes
+    constexpr std::size_t kMostTextBytes = std::numeric_limits<std::uint32_t>::max();
+    return text.size() > kMostTextBytes
                ? PlainValue{Kind::kOther}
                : PlainValue{Kind::kText, static_cast<std::uint32_t>(text.size()),
                             std::bit_cast<std::int64_t>(text.data())};
