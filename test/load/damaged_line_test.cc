@@ -13,6 +13,7 @@
 #include "test/load/compare_loaders.h"
 #include "test/load/memory_file.h"
 #include "test/unit/catch.h"
+#include "test/unit/sanitized.h"
 
 namespace ringside::plain {
 namespace {
@@ -142,7 +143,7 @@ TEST_CASE("lines of any kind with their structure damaged") {
       R"("args":{"x":[{"y":1}]}},)"};
   std::mt19937 random(1);
   std::uint64_t bad = 0;
-  constexpr std::uint64_t kLines = 20'000;
+  constexpr std::uint64_t kLines = kIsSanitized ? 5'000 : 20'000;
   for (std::uint64_t i = 0; i < kLines; ++i) {
     const std::string line = damaged(lines[i % lines.size()], random);
     INFO(line);

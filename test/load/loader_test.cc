@@ -17,6 +17,7 @@
 #include "test/load/memory_file.h"
 #include "test/load/plain_loader.h"
 #include "test/unit/catch.h"
+#include "test/unit/sanitized.h"
 
 namespace ringside::plain {
 namespace {
@@ -103,11 +104,7 @@ TEST_CASE("generated traces") {
       {"--iterations 12 --sample 3 --mismatch size:1:5 --missing 2:9", 2},
   }));
   // Seeds differ in their figures, not in their kinds of lines: a sanitizer needs one of each kind.
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-  const int most = 1;
-#else
-  const int most = seeds;
-#endif
+  const int most = kIsSanitized ? 1 : seeds;
   for (int seed = 1; seed <= most; ++seed) {
     INFO(options << " --seed " << seed);
     const Generated generated(options + " --seed " + std::to_string(seed));
@@ -209,10 +206,11 @@ TEST_CASE("a trace with any byte of a line replaced") {
       R"("state":"completed","graph":true}},)";
   const std::string whole = std::string(kFirstLine) + '\n' + operation + '\n' + other + '\n' + end +
                             '\n' + numbered(operation, 2) + "\n]\n";
+  constexpr std::size_t kEach = kIsSanitized ? 5 : 1;
   REQUIRE(load_plainly({MemoryFile(whole).path()}).traces.files.at(0).operations.size() == 2);
   const std::size_t begin = std::string_view(kFirstLine).size() + 1;
   for (std::size_t at = begin; at < begin + operation.size() + other.size() + end.size() + 2;
-       ++at) {
+       at += kEach) {
     for (const char byte : std::string_view("\0\t\n \"\\,:{}[]0.-eb/\x7f\xc3", 20)) {
       std::string changed = whole;
       changed[at] = byte;
