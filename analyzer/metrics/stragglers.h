@@ -113,7 +113,8 @@ struct Stragglers {
   }
   double most_share_of(const Lateness& one) const { return share(one.cost_most_ns); }
   /// The ranks that may cost more than that share, and are no stragglers: the clocks leave it open,
-  /// or it may be chance. If there are none, such hosts.
+  /// or it may be chance. If there are none, such hosts. Those that surely cost more come first, by
+  /// their sure costs; the others follow by what they may cost.
   std::vector<const Lateness*> find_open(double limit = kOpenShare) const;
 };
 

@@ -549,5 +549,28 @@ TEST_CASE("sums that differ by themselves tell of noise that lasts, however even
   CHECK(chance_of_lasting_noise(suspect(100), {}) == 0);
 }
 
+TEST_CASE("of ranks that surely cost little, the one that may cost most is told first") {
+  Stragglers found;
+  found.all_time_ns = 100 * kMs;
+  const auto add = [&](const std::string& label, std::int64_t cost_ns, std::int64_t cost_most_ns) {
+    Lateness& rank = found.ranks.emplace_back();
+    rank.label = label;
+    rank.cost_ns = cost_ns;
+    rank.cost_most_ns = cost_most_ns;
+  };
+  add("rank 2", kMs, 10 * kMs);
+  add("rank 0", 0, 0);
+  add("rank 1", 0, 36 * kMs);
+  const auto labels = [&](double limit) {
+    std::vector<std::string> all;
+    for (const Lateness* const one : found.find_open(limit)) {
+      all.push_back(one->label);
+    }
+    return all;
+  };
+  CHECK(labels(0.05) == std::vector<std::string>{"rank 1", "rank 2"});
+  CHECK(labels(0.005) == std::vector<std::string>{"rank 2", "rank 1"});  // it surely costs more
+}
+
 }  // namespace
 }  // namespace ringside::metrics
