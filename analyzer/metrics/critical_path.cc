@@ -235,9 +235,10 @@ PathStop PathFinder::arrive(const PathPoint& point) {
 
 void PathStop::leave(const std::optional<PathPoint>& before, CriticalPath& path) const {
   const std::int64_t free_ns = before ? before->end_ns : called_ns;
-  // The path is not shorter by what came before its beginning.
+  // The path is not shorter by more than this rank has of it here: others may have waited for it
+  // since long before, while it was in earlier operations, or before the path begins.
   std::int64_t& gain_ns = path.ranks[rank].gain_ns;
-  gain_ns = add_saturating(gain_ns, before ? margin_ns : std::min(margin_ns, until_ns - called_ns));
+  gain_ns = add_saturating(gain_ns, std::min(margin_ns, until_ns - free_ns));
   const std::int64_t queued_ns = std::max(called_ns, free_ns);
   // A call that found the stream free is launched within the least time that any took. Beyond
   // that time the stream did something else. If the operation before still ran at the call, the

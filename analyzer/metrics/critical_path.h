@@ -47,7 +47,8 @@ struct RankOnPath {
   std::string host;
   std::array<std::int64_t, kSpentKinds> spent_ns{};
   std::uint64_t arrivals = 0;  // times others surely waited for it on the path
-  /// The path would be shorter by this if it had come with the one before it, each of those times.
+  /// The path would be shorter by this if it had come with the one before it, each of those times,
+  /// or as early as its previous operation lets it.
   std::int64_t gain_ns = 0;
 
   template <typename Archive>
