@@ -18,8 +18,9 @@ if(RINGSIDE_SANITIZE)
                       -fno-sanitize-recover=all)
   add_link_options(-fsanitize=${RINGSIDE_SANITIZE})
   if(NOT RINGSIDE_FUZZ)
-    # These three checks of each access take half of the time to compile and half of the memory, and
-    # AddressSanitizer stops at a null pointer, too. scripts/fuzz.sh has them, and so has the plugin.
+    # These three checks of each access take half of the time to compile and half of the memory.
+    # AddressSanitizer stops at a null pointer, too. The plugin keeps the first two, and
+    # scripts/fuzz.sh keeps all.
     add_compile_options(-fno-sanitize=null,alignment,vptr)
     if(RINGSIDE_SANITIZE MATCHES "address")
       # Tests start the analyzer some thousand times, and most of a start was relocation.

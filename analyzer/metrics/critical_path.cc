@@ -235,8 +235,8 @@ PathStop PathFinder::arrive(const PathPoint& point) {
 
 void PathStop::leave(const std::optional<PathPoint>& before, CriticalPath& path) const {
   const std::int64_t free_ns = before ? before->end_ns : called_ns;
-  // The path is not shorter by more than this rank has of it here: others may have waited for it
-  // since long before, while it was in earlier operations, or before the path begins.
+  // The path cannot become shorter by more than the time of this rank that is on it here. The
+  // others may have waited for longer: during its earlier operations, or before the path begins.
   std::int64_t& gain_ns = path.ranks[rank].gain_ns;
   gain_ns = add_saturating(gain_ns, std::min(margin_ns, until_ns - free_ns));
   const std::int64_t queued_ns = std::max(called_ns, free_ns);

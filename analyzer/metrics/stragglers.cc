@@ -121,7 +121,7 @@ std::vector<const Lateness*> Stragglers::find_open(double limit) const {
       break;
     }
   }
-  // A rank whose sure cost is small may be no match for one of which nothing is sure.
+  // A small sure cost says less than a large possible one.
   const auto surely = std::stable_partition(
       open.begin(), open.end(), [&](const Lateness* one) { return share_of(*one) > limit; });
   std::stable_sort(surely, open.end(), [](const Lateness* a, const Lateness* b) {

@@ -112,9 +112,10 @@ struct Stragglers {
     return share(one.cost_ns > one.expected_ns ? one.cost_ns - one.expected_ns : 0);
   }
   double most_share_of(const Lateness& one) const { return share(one.cost_most_ns); }
-  /// The ranks that may cost more than that share, and are no stragglers: the clocks leave it open,
-  /// or it may be chance. If there are none, such hosts. Those that surely cost more come first, by
-  /// their sure costs; the others follow by what they may cost.
+  /// The ranks that may cost more than that share and are no stragglers. Either the clocks leave it
+  /// open, or it may be chance. If there are no such ranks, the result has such hosts. The ones
+  /// that surely cost more come first, in the order of `ranks` or `hosts`. The others follow, the
+  /// greatest possible cost first.
   std::vector<const Lateness*> find_open(double limit = kOpenShare) const;
 };
 

@@ -208,8 +208,9 @@ def make_job(generate, directory, options, change=None):
 def check_equal(mpi, program, directory, is_in_turns):
     """All commands with 1, 2, 3 and 7 processes, and with messages in pieces."""
     calls = [[*command.split(), f"job{i}"] for i, (_, commands, *_) in enumerate(JOBS) for command in commands]
+    numbers = (1, 2, 3, 7)
     work = [(processes, words) for i, words in enumerate(calls)
-            for processes in ((1, 2, 3, 7)[i % 4:i % 4 + 1] if is_in_turns else (1, 2, 3, 7))]
+            for processes in ([numbers[i % len(numbers)]] if is_in_turns else numbers)]
     # As in check_cases.py, most of the time is waiting.
     with concurrent.futures.ThreadPoolExecutor(2 * os.cpu_count()) as pool:
         results = list(pool.map(lambda one: mpi.run(one[0], directory, one[1]), work))

@@ -4,8 +4,8 @@
 
 namespace ringside {
 
-/// Whether a sanitizer watches this build. A test takes ten times as long then, and its figures are
-/// no others: some draw fewer inputs.
+/// Whether a sanitizer watches this build. A test then takes at least ten times as long. Some tests
+/// draw fewer inputs for that reason.
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 constexpr bool kIsSanitized = true;
 #else
