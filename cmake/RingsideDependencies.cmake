@@ -1,16 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
 # Finds what the project builds on and says at the end what is missing and what that means.
 
-find_package(spdlog REQUIRED)
-find_package(simdjson REQUIRED)
-find_package(CLI11 REQUIRED)
-find_package(nlohmann_json REQUIRED)
-find_package(ZLIB REQUIRED)
+set(ringside_needed spdlog simdjson CLI11 nlohmann_json ZLIB)
+if(RINGSIDE_BUILD_TESTS)
+  list(APPEND ringside_needed Catch2)
+endif()
+set(ringside_missing "")
+foreach(package IN LISTS ringside_needed)
+  find_package(${package} QUIET)
+  if(NOT ${package}_FOUND)
+    list(APPEND ringside_missing ${package})
+  endif()
+endforeach()
+ringside_stop_if_missing(${ringside_missing})
 find_package(SQLite3 QUIET)
 find_package(pugixml QUIET CONFIG)
-if(RINGSIDE_BUILD_TESTS)
-  find_package(Catch2 REQUIRED)
-endif()
 find_package(benchmark QUIET)
 
 # The library itself is loaded at run time, by `ringside exporter`.

@@ -81,7 +81,7 @@ fi
 
 begin "configuring and building; takes about three minutes on two cores (log: $log)"
 [ "$configured" = yes ] ||
-  quietly cmake -G Ninja -S . -B "$build" -DCMAKE_BUILD_TYPE=Release -DRINGSIDE_UNITY=ALL
+  quietly cmake -G Ninja -S . -B "$build" -DCMAKE_BUILD_TYPE=Release
 targets=(ringside_plugin ringside)
 if has_gpu && target_exists collectives_bench; then
   way=gpu

@@ -5,6 +5,6 @@
 # usage: scripts/check_steps.sh [BUILD] [SEEDS]
 set -euo pipefail
 cd "$(dirname "$0")/.."
-build=${1:-build/dev}
+build=${1:-build/release}
 exec python3 test/generate/check_steps.py "$build/test/generate/ringside_generate_steps" \
   "$build/analyzer/ringside" --seeds "${2:-200}"

@@ -71,7 +71,7 @@ pack() {
 build() {
   local tree=$source_directory/build/gpu-check-tree
   echo "gpu_check: building in $tree"
-  if ! { cmake -S "$source_directory" -B "$tree" -DCMAKE_BUILD_TYPE=Release -DRINGSIDE_UNITY=ALL \
+  if ! { cmake -S "$source_directory" -B "$tree" -DCMAKE_BUILD_TYPE=Release \
     -DRINGSIDE_BUILD_TESTS=OFF -DRINGSIDE_BUILD_EXAMPLES=OFF &&
     cmake --build "$tree" --parallel "$(nproc)" --target ringside_plugin ringside; } \
     > "$out/build.log" 2>&1; then

@@ -1,19 +1,31 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# Builds everything, warnings being errors, and runs all tests.
+# Builds everything and runs all tests. What fails beside other tests runs once more, alone, since a
+# test of real processes can fail because others leave it no processor; more than three failures are
+# no chance.
 #
-#   test.sh [PRESET [CTEST_OPTION...]]     PRESET: dev (default), release, asan-ubsan, tsan
+#   test.sh [PRESET [CTEST_OPTION...]]     PRESET: release (default), dev, asan-ubsan, tsan
 #
 # RINGSIDE_TORCH=on also runs the tests with PyTorch's wheel, which is fetched (0.5 GB) into
 # ~/.cache/ringside the first time; RINGSIDE_WHEEL=on all those of the Python package, of which
 # otherwise some run, and none with RINGSIDE_WHEEL=off.
-# CMAKE_ARGUMENTS (separated by blanks) are passed on to CMake.
+# CMAKE_ARGUMENTS (separated by blanks) are passed on to CMake; TARGETS: build these only.
 set -euo pipefail
 
 cd "$(dirname "$0")/.."
-preset=${1:-dev}
+preset=${1:-release}
 [ $# -eq 0 ] || shift
 read -r -a cmake_arguments <<< "${CMAKE_ARGUMENTS:-}"
+read -r -a targets <<< "${TARGETS:-all}"
+jobs=$(nproc)
+failures=build/$preset/Testing/Temporary/LastTestsFailed.log
+
+for tool in cmake ninja "${CXX:-c++}"; do
+  command -v "$tool" > /dev/null && continue
+  echo "There is no $tool here. scripts/install_dependencies.sh installs all that is needed:" >&2
+  scripts/install_dependencies.sh --dry-run >&2
+  exit 1
+done
 
 # Without these packages, the tests of NCCL and of PyTorch on emulated GPUs skip themselves. This is
 # no failure.
@@ -24,5 +36,12 @@ if [[ $preset != *san ]]; then
   fi
 fi
 cmake --preset "$preset" "${cmake_arguments[@]}"
-cmake --build --preset "$preset" --parallel "${JOBS:-$(nproc)}"
-ctest --preset "$preset" "$@"
+cmake --build --preset "$preset" --parallel "$jobs" --target "${targets[@]}"
+
+rm -f "$failures"
+# Most tests wait for something: one at a time for each processor would leave two thirds of it idle.
+ctest --preset "$preset" --parallel $((2 * jobs)) "$@" && exit
+[ -s "$failures" ] && [ "$(wc -l < "$failures")" -le 3 ] || exit 1
+echo "=== These tests failed. They run once more, without others beside them:"
+cat "$failures"
+ctest --preset "$preset" --rerun-failed --parallel 1

@@ -43,7 +43,7 @@ Table overlap_table(const metrics::Overlap& overlap) {
       "span_ns",       "host",      "operations"};
   for (const metrics::RankOverlap& rank : overlap.ranks) {
     const bool has_times = rank.operations == 0 || rank.without_times < rank.operations;
-    const auto known = [&](Cell cell) { return has_times ? std::move(cell) : Cell(); };
+    const auto known = [&](auto value) { return has_times ? Cell(value) : Cell(); };
     table.rows.push_back({rank.label, rank.host, rank.operations, known(rank.span_ns),
                           known(rank.busy_ns), known(percent(rank.busy_ns, rank.span_ns)),
                           rank.knows_waiting() ? known(rank.waiting_ns) : Cell(),

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Measures what the plugin and annotate() add to a step of DDP, with PyTorch on emulated GPUs.
 
-    compare_torch.py --build build/dev [--rounds 5] [--blocks 10]
+    compare_torch.py --build build/release [--rounds 5] [--blocks 10]
 
 Each round runs the job without the plugin and with it. With it, blocks of ten steps follow each
 other: recording stopped, recording, annotate() besides, and annotate() with hooks. The job has two

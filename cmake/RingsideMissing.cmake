@@ -1,0 +1,28 @@
+# SPDX-License-Identifier: Apache-2.0
+# Stops with all that is missing at once, and with the command that installs it.
+
+# ringside_stop_if_missing(NAME...)
+function(ringside_stop_if_missing)
+  if(NOT ARGN)
+    return()
+  endif()
+  list(JOIN ARGN ", " missing)
+  set(script "${CMAKE_CURRENT_FUNCTION_LIST_DIR}/../scripts/install_dependencies.sh")
+  execute_process(COMMAND "${script}" --dry-run OUTPUT_VARIABLE packages ERROR_VARIABLE packages
+                  OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_STRIP_TRAILING_WHITESPACE)
+  message(FATAL_ERROR "Ringside cannot be built here, since this is missing: ${missing}.\n"
+                      "scripts/install_dependencies.sh installs all that is needed. It says:\n"
+                      "${packages}\n")
+endfunction()
+
+# CMake's own message about a compiler names no library, so the user would come back for each.
+function(ringside_look_for_compiler)
+  if(CMAKE_TOOLCHAIN_FILE OR CMAKE_CXX_COMPILER OR DEFINED ENV{CXX})
+    return()
+  endif()
+  find_program(RINGSIDE_COMPILER NAMES c++ g++ clang++)
+  mark_as_advanced(RINGSIDE_COMPILER)
+  if(NOT RINGSIDE_COMPILER)
+    ringside_stop_if_missing("a C++ compiler")
+  endif()
+endfunction()

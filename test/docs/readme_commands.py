@@ -1,0 +1,48 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""The commands that the README gives to its readers, and where CI runs each of them.
+
+    readme_commands.py README            a line a command, in their order: those of the stage `readme`
+    readme_commands.py README --check    whether each one is known here, and nothing else is
+
+CI takes the commands from here, so it runs what the README has, to the letter.
+"""
+
+import pathlib
+import re
+import sys
+
+EVERY_RUN = "the stage readme of .ci/run"
+NAMED_STAGE = "the stage packages of .ci/run, which takes an hour"
+WHERE = {
+    "pip install .": NAMED_STAGE,
+    "ringside run --dir traces -- torchrun --nproc-per-node 8 train.py":
+        "the test torch-torchrun, on emulated GPUs",
+    "scripts/install_dependencies.sh": EVERY_RUN,
+    "cmake --preset release && cmake --build --preset release": EVERY_RUN,
+    "cmake --install build/release --prefix /opt/ringside": EVERY_RUN,
+    "scripts/test.sh": EVERY_RUN,
+}
+
+
+def commands_of(readme):
+    """What an indented block has, without the remarks behind it."""
+    lines = re.findall(r"^    (\S.*)$", readme.read_text(encoding="utf-8"), re.MULTILINE)
+    return [re.sub(r"\s{2,}#.*", "", line).strip() for line in lines]
+
+
+def main():
+    commands = commands_of(pathlib.Path(sys.argv[1]))
+    if sys.argv[2:] != ["--check"]:
+        print(*(command for command in commands if WHERE.get(command) == EVERY_RUN), sep="\n")
+        return 0
+    troubles = [f"CI does not know this command of the README: {command}"
+                for command in commands if command not in WHERE]
+    troubles += [f"the README no longer has this command: {command}"
+                 for command in WHERE if command not in commands]
+    print(*troubles, f"{len(commands)} commands, {len(troubles)} troubles", sep="\n")
+    return 1 if troubles else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
