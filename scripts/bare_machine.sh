@@ -19,6 +19,7 @@ skip() {
 
 [ "$(id -u)" -eq 0 ] || skip "only root can make a bare machine"
 command -v mmdebstrap > /dev/null || skip "there is no mmdebstrap"
+# shellcheck disable=SC2016  # the names are apt-get's
 mirror=$(apt-get indextargets --format '$(ORIGIN)|$(CREATED_BY)|$(REPO_URI)' |
   awk -F '|' '$1 == "Debian" && $2 == "Packages" { print $3; exit }')
 [ -n "$mirror" ] || skip "apt knows no Debian mirror"
@@ -43,6 +44,7 @@ while read -r command; do
 done < /commands
 date +%T
 END
+# shellcheck disable=SC2016  # its own shell expands them
 unshare --mount --pid --fork bash -c '
   set -e
   mount -t proc proc "$1/proc"
