@@ -43,8 +43,11 @@ class Unfinished {
     if (behind != chunks_.begin() && wake(**std::prev(behind), number, ts_ns)) {
       return;
     }
-    std::any_of(chunks_.begin(), chunks_.end(),
-                [&](const auto& chunk) { return wake(*chunk, number, ts_ns); });
+    for (const auto& chunk : chunks_) {
+      if (wake(*chunk, number, ts_ns)) {
+        return;
+      }
+    }
   }
 
   /// Calls `soon` with the entries of each chunk in which one is due, then `look` with each due

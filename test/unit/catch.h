@@ -6,19 +6,9 @@
 
 #if __has_include(<catch2/catch_all.hpp>)
 #include <catch2/catch_all.hpp>
+using Catch::Approx;
 #else
 #include <catch2/catch.hpp>
-#endif
-
-// Version 3 moved Approx into a namespace.
-#if __has_include(<catch2/catch_all.hpp>)
-inline Catch::Approx approx(double value) {
-  return Catch::Approx(value);
-}
-#else
-inline Approx approx(double value) {
-  return Approx(value);
-}
 #endif
 
 #endif  // RINGSIDE_TEST_UNIT_CATCH_H

@@ -60,8 +60,8 @@ TEST_CASE("bandwidths are those of nccl-tests, worked out by hand") {
   const Bandwidth found = bandwidth(expected.func, 24'000, expected.nranks, 1000);
   REQUIRE(found.algbw_gb_s.has_value());
   REQUIRE(found.busbw_gb_s.has_value());
-  CHECK(*found.algbw_gb_s == approx(expected.algbw_gb_s));
-  CHECK(*found.busbw_gb_s == approx(expected.busbw_gb_s));
+  CHECK(*found.algbw_gb_s == Approx(expected.algbw_gb_s));
+  CHECK(*found.busbw_gb_s == Approx(expected.busbw_gb_s));
 }
 
 // Worked out by hand from the doc strings of monitor_collectives.py. Each rank has 24,000 bytes of
@@ -81,7 +81,7 @@ TEST_CASE("nominal bandwidths are those of monitor_collectives.py") {
   INFO(func);
   const Bandwidth found = bandwidth(func, 24'000, 4, 1000);
   REQUIRE(found.nominal_gb_s.has_value());
-  CHECK(*found.nominal_gb_s == approx(nominal_gb_s));
+  CHECK(*found.nominal_gb_s == Approx(nominal_gb_s));
 }
 
 TEST_CASE("a nominal bandwidth that cannot be known is left out") {
@@ -94,7 +94,7 @@ TEST_CASE("a nominal bandwidth that cannot be known is left out") {
 TEST_CASE("an AlltoAllv of equal parts has the busbw of an AlltoAll") {
   for (const std::uint32_t nranks : {2U, 3U, 8U}) {
     CHECK(*bandwidth("AlltoAllv", 24'000 * (nranks - 1), nranks, 1000).busbw_gb_s ==
-          approx(*bandwidth("AlltoAll", 24'000, nranks, 1000).busbw_gb_s));
+          Approx(*bandwidth("AlltoAll", 24'000, nranks, 1000).busbw_gb_s));
   }
 }
 

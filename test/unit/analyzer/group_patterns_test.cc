@@ -189,8 +189,8 @@ TEST_CASE("AlltoAllv of all sizes are one row, each with its own bandwidth") {
   CHECK(row.bytes_min == 2100U);
   CHECK(row.bytes_max == 10'100U);
   // 2100 / 1000 ns, 10,100 / 1000 ns, 2100 / 2000 ns: 2.1, 10.1 and 1.05 GB/s.
-  CHECK(row.algbw_gb_s->best == approx(2.1));
-  CHECK(row.busbw_gb_s->best == approx(2.1));
+  CHECK(row.algbw_gb_s->best == Approx(2.1));
+  CHECK(row.busbw_gb_s->best == Approx(2.1));
 }
 
 }  // namespace

@@ -9,10 +9,10 @@ namespace ringside::metrics {
 namespace {
 
 TEST_CASE("the median is the middle, or the mean of two") {
-  CHECK(median({7}) == approx(7));
-  CHECK(median({1, 2}) == approx(1.5));
-  CHECK(median({1, 2, 30}) == approx(2));
-  CHECK(median({1, 2, 4, 30}) == approx(3));
+  CHECK(median({7}) == Approx(7));
+  CHECK(median({1, 2}) == Approx(1.5));
+  CHECK(median({1, 2, 30}) == Approx(2));
+  CHECK(median({1, 2, 4, 30}) == Approx(3));
 }
 
 TEST_CASE("a percentile is one of the values") {

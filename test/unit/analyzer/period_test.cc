@@ -52,7 +52,7 @@ TEST_CASE("a block that repeats is found, with its start and its cut end") {
   REQUIRE(periods.chosen);
   const Period& period = periods.seen[*periods.chosen];
   CHECK(period.block == of("abcab"));
-  CHECK(period.coverage == approx(53.0 / 59));
+  CHECK(period.coverage == Approx(53.0 / 59));
   const auto found = find_turns(symbols, period.block);
   REQUIRE(found.size() == 10);
   CHECK(found.front().begin == 6);
@@ -117,7 +117,7 @@ TEST_CASE("the same again and again has a period of one; what is not enough has 
   const Periods periods = find_periods(sweep);
   CHECK_FALSE(periods.chosen);
   REQUIRE(periods.nearest);
-  CHECK(periods.nearest->coverage == approx(0.25));
+  CHECK(periods.nearest->coverage == Approx(0.25));
   CHECK(find_period_of(repeated("abcdef", 10), 12)->block == of("abcdefabcdef"));
   CHECK_FALSE(find_period_of(repeated("abcdef", 10), 5));
   CHECK_FALSE(find_period_of(repeated("abcdef", 10), 31));

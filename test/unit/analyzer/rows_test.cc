@@ -33,14 +33,14 @@ TEST_CASE("the time of an operation is from the last start to the last end") {
   const Row& row = rows[0].rows[0];
   CHECK(row.count == 2);
   // Rank 1 starts 2 us after rank 0, so these are its own times.
-  CHECK(row.busy->median.best == approx(800));
+  CHECK(row.busy->median.best == Approx(800));
   CHECK(row.busy->p99.best == 1100);
   CHECK(row.wall->min.best == 500);
   CHECK(row.wall->max.best == 1100);
   // Rank 0 was there for 900 ns and no longer, so it waited no longer.
   CHECK(row.wait->max.best == 900);
   CHECK(row.on_some_ranks == 0);
-  CHECK(row.algbw_gb_s->best == approx(1000.0 / 800));
+  CHECK(row.algbw_gb_s->best == Approx(1000.0 / 800));
 }
 
 TEST_CASE("rows and who is late come of one reading, in which each operation comes once") {
@@ -81,7 +81,7 @@ TEST_CASE("rows and who is late come of one reading, in which each operation com
       CHECK(rows[i].rows[k].count == rows_alone[i].rows[k].count);
       CHECK(rows[i].rows[k].waited_ns == rows_alone[i].rows[k].waited_ns);
       REQUIRE(rows[i].rows[k].wall.has_value());
-      CHECK(rows[i].rows[k].wall->p90.best == approx(rows_alone[i].rows[k].wall->p90.best));
+      CHECK(rows[i].rows[k].wall->p90.best == Approx(rows_alone[i].rows[k].wall->p90.best));
     }
   }
 }
@@ -170,7 +170,7 @@ TEST_CASE("a row rests on the ranks that were seen to run, and says so") {
   REQUIRE(row.busbw_gb_s);
   // 1000 bytes in 100 us, times 4/3; one rank came 2 us before the other.
   CHECK(row.busbw_gb_s->least <= 1000.0 / 100'000 * 4 / 3);
-  CHECK(row.busbw_gb_s->most >= approx(1000.0 / 100'000 * 4 / 3));
+  CHECK(row.busbw_gb_s->most >= Approx(1000.0 / 100'000 * 4 / 3));
 }
 
 TEST_CASE("a place in a queue gives a time, but no bandwidth") {
@@ -219,17 +219,17 @@ TEST_CASE("counts of sampled traces are scaled by what each operation stands for
   auto rows = rows_of(builder.traces());
   REQUIRE(rows[0].rows.size() == 2);
   CHECK_FALSE(rows[0].rows[0].is_sampled);
-  CHECK(rows[0].rows[0].count_scaled == approx(1));
+  CHECK(rows[0].rows[0].count_scaled == Approx(1));
   CHECK(rows[0].rows[1].is_sampled);
   CHECK(rows[0].rows[1].count == 2);
-  CHECK(rows[0].rows[1].count_scaled == approx(32));
+  CHECK(rows[0].rows[1].count_scaled == Approx(32));
   for (model::TraceFile& file : builder.traces().files) {
     file.process.sampling.window_ns = 1;
     file.process.sampling.period_ns = 60;
   }
   rows = rows_of(builder.traces());
-  CHECK(rows[0].rows[0].count_scaled == approx(60));
-  CHECK(rows[0].rows[1].count_scaled == approx(1920));
+  CHECK(rows[0].rows[0].count_scaled == Approx(60));
+  CHECK(rows[0].rows[1].count_scaled == Approx(1920));
 }
 
 }  // namespace

@@ -130,7 +130,7 @@ TEST_CASE("a counter that steps against CLOCK_MONOTONIC is noticed, and times go
   CHECK(line.ticks[1] == host.ticks());
   CHECK(line.ns[1] == time_of(host.monotonic_ns));
   CHECK(static_cast<double>(line.ticks[1] - line.ticks[0]) / 3 ==
-        approx(static_cast<double>(line.ns[1] - line.ns[0])));
+        Approx(static_cast<double>(line.ns[1] - line.ns[0])));
 }
 
 TEST_CASE("a counter that stepped back comes to the same ticks again") {

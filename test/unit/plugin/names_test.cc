@@ -88,11 +88,11 @@ TEST_CASE("datatypes and bandwidth factors are nccl-tests'") {
   CHECK_FALSE(message_bytes(kMost / 8 + 1, "ncclInt64").has_value());
   CHECK_FALSE(message_bytes(kMost + 1, "ncclInt8").has_value());
   CHECK_FALSE(message_bytes(std::numeric_limits<std::uint64_t>::max(), "ncclInt16").has_value());
-  CHECK(bus_factor("AllReduce", 4) == approx(1.5));
-  CHECK(bus_factor("AllGather", 4) == approx(0.75));
-  CHECK(bus_factor("ReduceScatter", 8) == approx(0.875));
-  CHECK(bus_factor("Broadcast", 8) == approx(1.0));
-  CHECK(bus_factor("Send", 8) == approx(1.0));
+  CHECK(bus_factor("AllReduce", 4) == Approx(1.5));
+  CHECK(bus_factor("AllGather", 4) == Approx(0.75));
+  CHECK(bus_factor("ReduceScatter", 8) == Approx(0.875));
+  CHECK(bus_factor("Broadcast", 8) == Approx(1.0));
+  CHECK(bus_factor("Send", 8) == Approx(1.0));
   CHECK(size_factor("AllGather", 4) == 4);
   CHECK(size_factor("ReduceScatter", 4) == 4);
   CHECK(size_factor("AllReduce", 4) == 1);
