@@ -9,10 +9,9 @@
 #include <string>
 #include <vector>
 
-#include <catch2/catch.hpp>
-
 #include "analyzer/align/alignment.h"
 #include "test/unit/analyzer/hosts.h"
+#include "test/unit/catch.h"
 
 using namespace ringside;
 

@@ -3,7 +3,7 @@
 
 #include <optional>
 
-#include <catch2/catch.hpp>
+#include "test/unit/catch.h"
 
 using namespace ringside;
 using align::ClockPrior;

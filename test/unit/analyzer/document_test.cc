@@ -5,7 +5,7 @@
 #include <limits>
 #include <string>
 
-#include <catch2/catch.hpp>
+#include "test/unit/catch.h"
 
 using namespace ringside;
 using report::Cell;

@@ -5,10 +5,9 @@
 
 #include <limits>
 
-#include <catch2/catch.hpp>
-
 #include "analyzer/metrics/find_cycle.h"
 #include "test/unit/analyzer/trace_builder.h"
+#include "test/unit/catch.h"
 
 using namespace ringside;
 using metrics::Blocker;

@@ -4,7 +4,7 @@
 #ifndef RINGSIDE_TEST_UNIT_ANALYZER_LATE_RANKS_H
 #define RINGSIDE_TEST_UNIT_ANALYZER_LATE_RANKS_H
 
-#include <string>
+#include <string_view>
 
 #include "analyzer/metrics/stragglers.h"
 #include "test/unit/catch.h"
@@ -18,7 +18,7 @@ inline Stragglers find_late_ranks(const model::Traces& traces) {
 }
 
 /// `label`: as "rank 3".
-inline const Lateness& lateness_of(const Stragglers& found, const std::string& label) {
+inline const Lateness& lateness_of(const Stragglers& found, std::string_view label) {
   for (const Lateness& one : found.ranks) {
     if (one.label == label) {
       return one;

@@ -5,9 +5,8 @@
 
 #include <array>
 
-#include <catch2/catch.hpp>
-
 #include "test/unit/analyzer/trace_builder.h"
+#include "test/unit/catch.h"
 
 using namespace ringside;
 

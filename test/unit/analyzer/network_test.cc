@@ -6,9 +6,8 @@
 #include <algorithm>
 #include <limits>
 
-#include <catch2/catch.hpp>
-
 #include "test/unit/analyzer/trace_builder.h"
+#include "test/unit/catch.h"
 
 using namespace ringside;
 

@@ -11,10 +11,9 @@
 #include <utility>
 #include <vector>
 
-#include <catch2/catch.hpp>
-
 #include "analyzer/align/alignment.h"
 #include "test/unit/analyzer/hosts.h"
+#include "test/unit/catch.h"
 
 namespace ringside::align {
 namespace {
