@@ -28,8 +28,9 @@ mkdir -p "${root%/*}"
 rm -rf "$root"
 mmdebstrap --quiet --variant=minbase --include=ca-certificates,git,python3 "$suite" "$root" \
   "deb $mirror $suite main" || skip "mmdebstrap cannot make $suite"
-# How this machine reaches an index of Python packages, it does in there.
-for file in /etc/pip.conf /etc/resolv.conf /etc/ssl/certs/ca-certificates.crt; do
+# How this machine reaches mirrors and an index of Python packages, it does in there.
+for file in /etc/pip.conf /etc/resolv.conf /etc/ssl/certs/ca-certificates.crt \
+  $(grep -l '^Acquire::' /etc/apt/apt.conf.d/*); do
   [ ! -e "$file" ] || cp -L "$file" "$root$file"
 done
 git clone --quiet . "$root/ringside"

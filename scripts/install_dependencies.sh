@@ -5,15 +5,15 @@
 #   install_dependencies.sh [--dev] [--dry-run]
 #
 #   --dev      also what checks need: ccache, clang, clang-format, clang-tidy, sanitizers, two MPIs,
-#              Prometheus, curl, network namespaces, Slurm, shellcheck, and a browser for the report
+#              Prometheus, network namespaces, Slurm, shellcheck, and a browser for the report
 #   --dry-run  only say what is missing
 set -euo pipefail
 
-packages=(binutils catch2 cmake g++ libbenchmark-dev libcli11-dev libfmt-dev libmicrohttpd-dev
+packages=(binutils catch2 cmake curl g++ libbenchmark-dev libcli11-dev libfmt-dev libmicrohttpd-dev
   libpugixml-dev libsimdjson-dev libspdlog-dev libsqlite3-dev ninja-build nlohmann-json3-dev
   node-d3 python3 zlib1g-dev)
 development_packages=(abigail-tools ccache chromium chromium-driver clang-14 clang-format-14
-  clang-tidy-14 curl g++-aarch64-linux-gnu iproute2 libclang-rt-14-dev libmpich-dev libopenmpi-dev
+  clang-tidy-14 g++-aarch64-linux-gnu iproute2 libclang-rt-14-dev libmpich-dev libopenmpi-dev
   mmdebstrap mpich munge openmpi-bin procps prometheus python3-selenium python3-venv qemu-user-static
   rpm shellcheck slurm-wlm)
 dry_run=false

@@ -16,6 +16,7 @@
 #include "analyzer/lint/operation_rules.h"
 #include "analyzer/lint/reference_rules.h"
 #include "analyzer/lint/slice_rules.h"
+#include "analyzer/load/json_error.h"
 #include "analyzer/load/line_reader.h"
 #include "ringside/trace_schema.h"
 
@@ -86,7 +87,7 @@ class FileLinter {
     if (error == simdjson::SUCCESS && element.get_object().get(event.object) == simdjson::SUCCESS) {
       return true;
     }
-    const std::string what = simdjson::error_message(error);
+    const std::string what = load::json_error_text(error);
     if (error == simdjson::SUCCESS || event.scan.has_more) {
       findings_.add(event.line, Rule::kOneEventALine, "the line is not one JSON object");
     } else if (error == simdjson::UNESCAPED_CHARS) {

@@ -11,6 +11,7 @@
 #include "analyzer/load/byte_source.h"
 #include "analyzer/load/durations.h"
 #include "analyzer/load/flight_recorder.h"
+#include "analyzer/load/json_error.h"
 #include "analyzer/load/parse_number.h"
 #include "analyzer/load/pickle.h"
 #include "analyzer/load/reader.h"
@@ -225,7 +226,7 @@ std::string read_dump(std::string_view bytes, std::int64_t rank, Dump& dump,
   simdjson::dom::parser parser;
   simdjson::dom::element root;
   if (const auto error = parser.parse(bytes.data(), bytes.size()).get(root)) {
-    return std::string("no JSON that can be read: ") + simdjson::error_message(error);
+    return std::string("no JSON that can be read: ") + json_error_text(error);
   }
   return read_dump(tree, JsonTree(tree).value_of(root), rank, dump, replica_ranks);
 }

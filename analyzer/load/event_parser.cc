@@ -5,6 +5,8 @@
 #include <limits>
 #include <system_error>
 
+#include "analyzer/load/json_error.h"
+
 namespace ringside::load {
 namespace {
 
@@ -53,18 +55,13 @@ Failure failure_of(simdjson::error_code error, std::string_view key) {
   std::string reason =
       key.empty() ? std::string("not a JSON object") : '"' + std::string(key) + '"';
   if (key.empty()) {
-    return reason + ": " + simdjson::error_message(error);
+    return reason + ": " + json_error_text(error);
   }
-  switch (error) {
-    case simdjson::INCORRECT_TYPE:
-    case simdjson::NUMBER_ERROR:
-    case simdjson::NUMBER_OUT_OF_RANGE:
-      return reason + " does not have the type that the trace format says";
-    case simdjson::NO_SUCH_FIELD:
-      return reason + " is missing";
-    default:
-      return reason + ": " + simdjson::error_message(error);
+  if (error == simdjson::INCORRECT_TYPE || is_number_error(error)) {
+    return reason + " does not have the type that the trace format says";
   }
+  return error == simdjson::NO_SUCH_FIELD ? reason + " is missing"
+                                          : reason + ": " + json_error_text(error);
 }
 
 Failure EventParser::start(std::string_view json, simdjson::ondemand::document& document,

@@ -14,6 +14,7 @@
 
 #include "analyzer/load/byte_source.h"
 #include "analyzer/load/dom_value.h"
+#include "analyzer/load/json_error.h"
 
 namespace ringside::load {
 namespace {
@@ -77,7 +78,7 @@ std::string read_json(std::string_view text, model::Ras& ras) {
   object top;
   array communicators;
   if (const auto error = parser.parse(text.data(), text.size()).get(top)) {
-    return std::string("no JSON that can be read: ") + simdjson::error_message(error);
+    return std::string("no JSON that can be read: ") + json_error_text(error);
   }
   if (top["communicators"].get(communicators) != simdjson::SUCCESS) {
     return "no answer of RAS: it has no list of communicators";

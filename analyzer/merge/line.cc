@@ -6,6 +6,7 @@
 #include <system_error>
 
 #include "analyzer/load/event_parser.h"
+#include "analyzer/load/json_error.h"
 
 namespace ringside::merge {
 namespace {
@@ -205,7 +206,7 @@ bool EventLine::take_canonical_arguments(load::CanonicalCursor& place) {
 std::optional<std::string> EventLine::parse_any(std::string_view json) {
   simdjson::dom::object object;
   if (const auto error = parser_.parse(json.data(), json.size(), false).get_object().get(object)) {
-    return std::string("not a JSON object: ") + simdjson::error_message(error);
+    return std::string("not a JSON object: ") + load::json_error_text(error);
   }
   split_members(json, object.size(), raw_);
   const std::size_t begin = json.find('{');

@@ -188,7 +188,7 @@ def check_values(ringside):
     assert result.returncode == 2 and said in result.stderr, result
     # A shell's * puts names of files there.
     for words, said in ((("ras", "a:1", "\x1b]0;x\x07"), 'ras: "?]0;x?" is one argument too many\n'),
-                        (("summary", "--\x1b]0;x\x07"), "summary: there is no option --?]0;x?\n"),
+                        (("summary", "--a\x1b]0;x\x07"), "summary: there is no option --a?]0;x?\n"),
                         (("\x1b[1mx",), "ringside: there is no command ?[1mx; ")):
         result = ringside.run(*words)
         assert result.returncode == 2 and said in result.stderr, result

@@ -10,6 +10,7 @@
 #include <string>
 #include <string_view>
 
+#include "analyzer/load/json_error.h"
 #include "plugin/doors/control_request.h"
 
 namespace {
@@ -71,7 +72,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   simdjson::dom::parser parser;
   simdjson::dom::element theirs;
   const simdjson::error_code error = parser.parse(text.data(), text.size()).get(theirs);
-  if (error == simdjson::NUMBER_ERROR) {
+  if (ringside::load::is_number_error(error)) {
     return 0;  // also an integer of more than 64 bits, which ours takes as a double
   }
   const bool is_json = error == simdjson::SUCCESS;

@@ -107,7 +107,7 @@ def check_other_shells(prefix, place):
 def check_consumers(source, prefix, place, cmake):
     """A program in C, built in both ways; it loads the plugin, and makes a dump."""
     example = source / "examples/c/linked.c"
-    run(cmake, "-S", source / "test/install/consumer", "-B", place / "consumer",
+    run(cmake, "-G", "Ninja", "-S", source / "test/install/consumer", "-B", place / "consumer",
         f"-DCMAKE_PREFIX_PATH={prefix}", f"-DSOURCE={example}")
     run(cmake, "--build", place / "consumer")
     found = (place / "consumer/plugin").read_text(encoding="utf-8")

@@ -107,7 +107,9 @@ def wait_for_state(pid, wanted):
 def signals(place):
     """Each signal to ringside reaches the command, once."""
     names = ["SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT", "SIGUSR1", "SIGUSR2"]
-    process = place.start("run", *place.python(LISTENER))
+    # A shell's job in the background has SIGINT ignored.
+    process = place.start("run", *place.python(LISTENER), preexec=lambda: [
+        signal.signal(getattr(signal, name), signal.SIG_DFL) for name in names])
     ready(process)
     for name in names:
         process.send_signal(getattr(signal, name))

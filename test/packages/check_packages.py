@@ -107,7 +107,7 @@ def unpack(package, root):
 
 def check_built(source, build, place):
     """In a few seconds: what the packages are made of, and that their programs find each other."""
-    run("cmake", "-S", source, "-B", place / "packaging", f"-DRINGSIDE_BUILT={build}",
+    run("cmake", "-G", "Ninja", "-S", source, "-B", place / "packaging", f"-DRINGSIDE_BUILT={build}",
         "-DCMAKE_INSTALL_LIBDIR=lib")
     run("cmake", "--build", place / "packaging")
     run("cpack", "-G", "TGZ;DEB", "-B", place / "packages", cwd=place / "packaging")
