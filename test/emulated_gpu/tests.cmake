@@ -19,7 +19,7 @@ function(add_nccl_test name seconds)
       --ranks-program "$<TARGET_FILE:nccl_ranks>"
       --bench-program "$<TARGET_FILE:emulated_collectives_bench>"
       --plugin "$<TARGET_FILE:${plugin}>" --analyzer "$<TARGET_FILE:ringside>" --work "${work}")
-    if(TARGET nvtx_listener)
+    if(RINGSIDE_HAVE_NVTX)
       list(APPEND arguments --nvtx-listener "$<TARGET_FILE:nvtx_listener>")
     endif()
     if(TARGET torch_stubs)
@@ -82,7 +82,7 @@ set_tests_properties(nccl-scalars PROPERTIES RUN_SERIAL ON)  # as above
 add_nccl_test(nccl-exporter 240)
 add_nccl_test(nccl-run-killed 120)
 add_nccl_test(nccl-run-terminated 120)
-if(TARGET nvtx_listener)
+if(RINGSIDE_HAVE_NVTX)
   add_nccl_test(nccl-markers 120)
 endif()
 
