@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # Fetches what NCCL on emulated GPUs is built from: Debian's libnccl-dev and, where no CUDA Toolkit is
-# installed, the headers of the CUDA runtime. Installs nothing and leaves apt's own state alone.
+# installed, the headers of the CUDA runtime and of NVTX. Installs nothing and leaves apt's own state alone.
 #
 #   get_nccl.sh [DIRECTORY]     default: .nccl-package at the top of the source tree
 #
@@ -19,7 +19,8 @@ suite=sid
 component=contrib
 least_version=2.29
 version_file=$directory/version
-cuda_wheels=(nvidia-cuda-runtime==13.0.96 nvidia-cuda-crt==13.0.88)
+cuda_wheels=(nvidia-cuda-runtime==13.0.96 nvidia-cuda-crt==13.0.88 nvidia-cuda-cccl==13.0.85
+  nvidia-nvtx==13.0.85)
 
 unavailable() {
   echo "$package unavailable: $1" >&2
@@ -81,10 +82,10 @@ fetch_nccl() {
 
 have_cuda_headers() {
   local place
-  for place in "${CUDA_PATH:-/usr/local/cuda}/include" /usr/include "$directory/cuda/include"; do
+  for place in "${CUDA_PATH:-/usr/local/cuda}/include" /usr/include; do
     [ -e "$place/cuda_runtime_api.h" ] && return 0
   done
-  return 1
+  [ -e "$directory/cuda/include/nv/target" ]
 }
 
 # NVIDIA publishes the runtime with its headers on the Python package index.
@@ -98,6 +99,7 @@ fetch_cuda_headers() {
   for wheel in "$state"/wheels/*.whl; do
     python3 -m zipfile -e "$wheel" "$state/unpacked"
   done
+  rm -rf "$directory/cuda"
   mkdir -p "$directory/cuda"
   mv "$state"/unpacked/nvidia/cu13/include "$directory/cuda/include"
 }
