@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Newer C libraries rename these functions for programs compiled in newer C dialects. The archive
-// refers to the new names, which an older C library lacks; the old functions serve. Hidden, so that
-// nothing outside the library that contains them can come to depend on them.
+// refers to the new names, which a C library before 2.38 lacks; the old functions serve. Hidden, so
+// that nothing outside the library that contains them can come to depend on them.
 #include <cstdarg>
 #include <cstdio>
 #include <cstdlib>
+
+// A newer library would call its own names from here, and so these functions without end.
+#if !__GLIBC_PREREQ(2, 38)
 
 #define HIDDEN __attribute__((visibility("hidden")))
 
@@ -43,3 +46,5 @@ HIDDEN int __isoc23_fscanf(FILE* file, const char* format, ...) {
 }
 
 }  // extern "C"
+
+#endif
