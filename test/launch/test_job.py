@@ -8,16 +8,17 @@ import time
 
 from place import Failure, require
 
-# Writes the name of each signal that it gets to stdout, until the file "quit" is there.
+# Writes the name of each signal that it gets to stdout, until the file "quit" is there. Not by print,
+# which a signal must not interrupt.
 LISTENER = """
-import signal, sys, time
+import os, signal, time
 
 def got(number, _):
-    print(signal.Signals(number).name, flush=True)
+    os.write(1, signal.Signals(number).name.encode() + b"\\n")
 for name in ("SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT", "SIGUSR1", "SIGUSR2"):
     if signal.getsignal(getattr(signal, name)) != signal.SIG_IGN:
         signal.signal(getattr(signal, name), got)
-print("ready", flush=True)
+os.write(1, b"ready\\n")
 while True:
     time.sleep(0.02)
     try:
