@@ -140,7 +140,7 @@ TEST_CASE("what is stuck is told once, and when it has gone on") {
   Job job({1, 1, 1});
   Watcher watcher({});
   CHECK(job.look(1, watcher).empty());
-  for (const std::size_t rank : {0, 2}) {
+  for (const std::size_t rank : {0U, 2U}) {
     job.of(rank).oldest_age_ns = 12'000'000'000;
     job.of(rank).oldest_func = "AllReduce";
     job.of(rank).oldest_seq = 7;
