@@ -34,9 +34,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   std::string bytes = load::partial_start();
   std::string traces(1, '\0');
   while (rest.size() >= 3) {
-    const std::size_t length =
-        std::min<std::size_t>(rest.size() - 3, static_cast<unsigned char>(rest[0]) << 8U |
-                                                   static_cast<unsigned char>(rest[1]));
+    const std::size_t wanted =
+        static_cast<unsigned char>(rest[0]) * 256U + static_cast<unsigned char>(rest[1]);
+    const std::size_t length = std::min(rest.size() - 3, wanted);
     const auto kind = static_cast<load::SectionKind>(1 + static_cast<unsigned char>(rest[2]) % 4);
     bytes += load::make_section(kind, std::string(rest.substr(3, length)));
     traces[0] = static_cast<char>(traces[0] + (kind == load::SectionKind::kTrace ? 1 : 0));

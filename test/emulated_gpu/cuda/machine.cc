@@ -33,7 +33,7 @@ void read_links(const json& text, std::vector<MachineGpu>& gpus) {
   for (MachineGpu& gpu : gpus) {
     gpu.link_version = text.at("version");
     gpu.link_speed_mbytes_s = text.at("speed_mbytes_s");
-    gpu.links.resize(text.value("switch", 0), {.remote_bus_id = kSwitch});
+    gpu.links.resize(text.value("switch", std::size_t{0}), {.remote_bus_id = kSwitch});
   }
   for (const json& pair : text.value("mesh", json::array())) {
     const std::size_t one = pair.at(0);

@@ -320,7 +320,7 @@ TEST_CASE("a chain of many hosts is bounded to its end") {
       job.join(link + end, context, "0x" + std::to_string(link), end, 2);
       for (int i = 0; i < 3; ++i) {
         // Late links first, so that bounds do not pass the whole chain in one pass.
-        const std::int64_t start_ns = (10 + i * 1000 + (kHosts - link) * 2) * kMs;
+        const std::int64_t start_ns = (10 + i * 1000 + std::int64_t{kHosts - link} * 2) * kMs;
         auto operation = job.call(link + end, context, "AllReduce", start_ns, start_ns + kMs);
         operation.seq = static_cast<std::uint64_t>(i);
         job.add(link + end, operation);

@@ -129,7 +129,7 @@ TEST_CASE("what a thread decompresses ahead is the same text, and the same error
 
 TEST_CASE("a file that is decompressed ahead may be left before its end") {
   const TemporaryFile file(squeezed(std::string(3'000'000, 'x')));
-  for (const std::size_t size : {0, 1, 300'000}) {
+  for (const std::size_t size : {0U, 1U, 300'000U}) {
     AheadSource source;
     REQUIRE_FALSE(source.open(file.path()));
     std::string piece(size, ' ');

@@ -135,7 +135,7 @@ TEST_CASE("a short iteration with something more every tenth time is no loop of 
   const int before = GENERATE(0, 10);  // calls that no iteration has, as of parameters
   Job job(2);
   for (int i = 0; i < before; ++i) {
-    job.call("Broadcast", 1000 + i);
+    job.call("Broadcast", static_cast<std::uint64_t>(1000 + i));
   }
   for (int i = 0; i < 200; ++i) {
     // The other way round, ten layers are one iteration: only the first comes after a pause.

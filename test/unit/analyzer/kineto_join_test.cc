@@ -145,7 +145,7 @@ TEST_CASE("a group that is seen from its first call on is joined by counting") {
   Job job;
   for (std::int64_t i = 0; i < 3; ++i) {
     job.call(1'000'000 * (i + 1), "AllReduce", 4);
-    job.see(1'000'000 * (i + 1), "allreduce", 4, i + 1);
+    job.see(1'000'000 * (i + 1), "allreduce", 4, static_cast<std::uint64_t>(i) + 1);
   }
   const KinetoGroupJoin group = job.join();
   CHECK(group.pairs == Pairs{3, 0, 0});
@@ -187,7 +187,7 @@ TEST_CASE("a profile of the same time of a process is a copy") {
   Job job;
   for (std::int64_t i = 0; i < 3; ++i) {
     job.call(1'000'000 * (i + 1), "AllReduce", 4);
-    job.see(1'000'000 * (i + 1), "allreduce", 4, i + 1);
+    job.see(1'000'000 * (i + 1), "allreduce", 4, static_cast<std::uint64_t>(i) + 1);
   }
   job.profile().damaged = 2;
   auto& behind = job.profile().activities.emplace_back();  // of what it launched
@@ -313,7 +313,7 @@ TEST_CASE("a kernel between two that are known is joined by order, others by the
   for (std::int64_t i = 0; i < 4; ++i) {
     job.call(1'000'000 * (i + 1), "AllReduce", 4);
     // The launches of the second and the last are behind what the profiler saw of the call.
-    job.see(1'000'000 * (i + 1), "allreduce", 4, i + 1);
+    job.see(1'000'000 * (i + 1), "allreduce", 4, static_cast<std::uint64_t>(i) + 1);
     job.launch(1'000'000 * (i + 1) + (i % 2 == 0 ? 500 : 90'000), kAllReduce);
   }
   CHECK(job.kernels().joined == Proofs{2, 1, 1});

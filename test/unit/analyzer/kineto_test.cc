@@ -123,7 +123,7 @@ TEST_CASE("items of a trace, whatever is read at once") {
   const std::string text =
       R"( {"a\"b": "x]}\\" , "n":5,"traceEvents" : [ {"q":"{\\\"["},7 ,[1,{"s":"\""}],"]"] ,"e":null})";
   const Document document(text);
-  for (const std::size_t chunk_bytes : {1, 2, 3, 7, 64, 4096}) {
+  for (const std::size_t chunk_bytes : {1U, 2U, 3U, 7U, 64U, 4096U}) {
     ringside::load::KinetoItems items(chunk_bytes);
     REQUIRE_FALSE(items.open(document.path()));
     std::string found;
@@ -158,7 +158,7 @@ TEST_CASE("long items of a trace end where they end") {
     expected += item + "\n";
   }
   const Document document(text + "]}");
-  for (const std::size_t chunk_bytes : {1, 63, 64, 65, 100'000}) {
+  for (const std::size_t chunk_bytes : {1U, 63U, 64U, 65U, 100'000U}) {
     ringside::load::KinetoItems items(chunk_bytes);
     REQUIRE_FALSE(items.open(document.path()));
     std::string found;

@@ -178,7 +178,7 @@ TEST_CASE("packed operations may have any bytes: what is taken can be read") {
 }
 
 TEST_CASE("operations of the same shapes are appended block by block, and others one by one") {
-  for (const std::uint64_t bytes : {7, 8}) {
+  for (const std::uint64_t bytes : {7U, 8U}) {
     Operations all;
     for (std::uint64_t part = 0; part < 3; ++part) {
       Operations some;

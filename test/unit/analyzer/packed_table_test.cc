@@ -93,7 +93,7 @@ TEST_CASE("a packed table takes all rows of another") {
   std::mt19937_64 random(7);
   std::vector<Table::Row> rows;
   Table all;
-  for (const std::size_t count : {300, 0, 5, 127, 128, 400}) {
+  for (const std::size_t count : {300U, 0U, 5U, 127U, 128U, 400U}) {
     Table table;
     for (const Table::Row& row : draw_rows(random, count)) {
       table.push_back(row);

@@ -44,7 +44,7 @@ TEST_CASE("segments of a run are one trace, in their order, with the last accoun
 
 TEST_CASE("segments that were loaded apart, with names of their own, are joined likewise") {
   std::vector<load::LoadedTrace> loaded(3);
-  for (const std::uint64_t segment : {2, 1}) {
+  for (const std::uint64_t segment : {2U, 1U}) {
     TraceBuilder builder;
     builder.traces().names.id("name of segment " + std::to_string(segment));
     add_part(builder, segment, segment == 1 ? std::optional<std::uint64_t>(2) : std::nullopt);

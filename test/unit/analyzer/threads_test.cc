@@ -99,7 +99,7 @@ TEST_CASE("matches and figures are the same on one thread and on several") {
   for (const bool is_late : {false, true}) {
     TraceBuilder builder = make_job(is_late);
     std::string on_one;
-    for (const std::size_t threads : {1, 2, 8}) {
+    for (const std::size_t threads : {1U, 2U, 8U}) {
       const ChosenThreads chosen(threads);
       const std::string text = analyse(builder.traces());
       on_one = threads == 1 ? text : on_one;
@@ -145,7 +145,7 @@ TraceBuilder make_hosts() {
 TEST_CASE("clocks and stragglers are the same on one thread and on several") {
   TraceBuilder builder = make_hosts();
   std::string on_one;
-  for (const std::size_t threads : {1, 2, 8}) {
+  for (const std::size_t threads : {1U, 2U, 8U}) {
     const ChosenThreads chosen(threads);
     const model::Traces& traces = builder.traces();
     const auto alignment = align::Alignment::estimate(traces);
@@ -165,8 +165,8 @@ TEST_CASE("clocks and stragglers are the same on one thread and on several") {
 
 TEST_CASE("tasks are prepared side by side and finished in their order, one after the other") {
   constexpr std::size_t kTasks = 2000;
-  for (const std::size_t threads : {1, 2, 8}) {
-    for (const std::size_t most_ahead : {1, 3, 10}) {
+  for (const std::size_t threads : {1U, 2U, 8U}) {
+    for (const std::size_t most_ahead : {1U, 3U, 10U}) {
       const ChosenThreads chosen(threads);
       std::vector<std::atomic<int>> in_place(most_ahead);  // tasks that use it
       std::vector<std::size_t> prepared(most_ahead);

@@ -19,7 +19,7 @@ std::uint64_t taken(const MemoryShare& share) {
 TEST_CASE("A process takes nothing of little memory, two MiB of some, a 64th of much") {
   CHECK(share_of_memory(0, kDefault).journal_bytes == 0);
   CHECK(share_of_memory(24 * kMiB - 1, kDefault).journal_bytes == 0);
-  for (const std::uint64_t free_mib : {24, 64, 512, 640}) {
+  for (const std::uint64_t free_mib : {24U, 64U, 512U, 640U}) {
     const MemoryShare share = share_of_memory(free_mib * kMiB, kDefault);
     CHECK(taken(share) == 2 * kMiB);
     CHECK(share.journal_bytes == 1 * kMiB);

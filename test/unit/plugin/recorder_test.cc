@@ -330,7 +330,7 @@ TEST_CASE("what InfiniBand and sockets tell of an event comes through, in one sl
   fixture.drain();
   REQUIRE(fixture.sink.nets.size() == 6);
   const auto& rows = fixture.sink.nets;
-  for (const std::size_t i : {0, 2}) {
+  for (const std::size_t i : {0U, 2U}) {
     CHECK(rows[i].net_id == record::kNetIbV1);
     CHECK(rows[i].device_or_fd == 3);
     CHECK(rows[i].work_request == 0xFEDCBA9876543210);

@@ -105,10 +105,10 @@ TEST_CASE("of each block of numbers one is kept, and not always the same") {
   CHECK(places.size() == 16);
   // The choice is part of the trace format: another plugin of the job may be older.
   // These are by another program (docs/trace-format.md has the formula).
-  for (const std::uint64_t kept : {8, 23, 32, 51}) {
+  for (const std::uint64_t kept : {8U, 23U, 32U, 51U}) {
     CHECK(assemble::keeps_number("AllReduce", kept, 16));
   }
-  for (const std::uint64_t kept : {1, 7, 11, 13}) {
+  for (const std::uint64_t kept : {1U, 7U, 11U, 13U}) {
     CHECK(assemble::keeps_number(assemble::kSampledPair, kept, 4));
   }
   CHECK(assemble::keeps_number("AllReduce", 7, 1));

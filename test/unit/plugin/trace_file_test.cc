@@ -50,25 +50,25 @@ TEST_CASE("what cannot be written is counted, and the file keeps whole lines onl
   const Directory directory;
   TraceFile file;
   REQUIRE(file.create(directory.file("a")).is_ok());
-  constexpr auto kType = record::EventType::kColl;
-  constexpr auto kIndex = static_cast<std::size_t>(kType);
-  file.add("first line\n", {kType, 1, 2});
+  constexpr auto kColl = record::EventType::kColl;
+  constexpr auto kAt = static_cast<std::size_t>(kColl);
+  file.add("first line\n", {kColl, 1, 2});
   REQUIRE(file.flush().is_ok());
 
   rlimit before{};
   REQUIRE(getrlimit(RLIMIT_FSIZE, &before) == 0);
   const rlimit small{16, before.rlim_max};
   REQUIRE(setrlimit(RLIMIT_FSIZE, &small) == 0);
-  file.add("second line, which does not fit\n", {kType, 1, 3});
+  file.add("second line, which does not fit\n", {kColl, 1, 3});
   CHECK_FALSE(file.flush().is_ok());
   REQUIRE(setrlimit(RLIMIT_FSIZE, &before) == 0);
   CHECK(file.flush_whole().error() == EFBIG);
 
-  file.add("third line\n", {kType, 1, 0});
+  file.add("third line\n", {kColl, 1, 0});
   CHECK(file.flush().is_ok());
-  CHECK(file.counts().written[kIndex] == 2);
-  CHECK(file.counts().merged[kIndex] == 2);
-  CHECK(file.counts().dropped[kIndex] == 4);
+  CHECK(file.counts().written[kAt] == 2);
+  CHECK(file.counts().merged[kAt] == 2);
+  CHECK(file.counts().dropped[kAt] == 4);
   CHECK(content(directory.file("a")) == "first line\nthird line\n");
 }
 
