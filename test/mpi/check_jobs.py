@@ -5,7 +5,7 @@ with files of their own, messages in many pieces, and processes that fail.
 
 usage: check_jobs.py [--in-turns] MPIEXEC RINGSIDE_MPI RINGSIDE GENERATE
 
---in-turns: one of the numbers of processes for each command; Open MPI takes four times as long as MPICH
+--in-turns: one of the numbers of processes for each command, as CTest has it; else all of them
 """
 
 import concurrent.futures
