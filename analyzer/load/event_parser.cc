@@ -57,7 +57,8 @@ Failure failure_of(simdjson::error_code error, std::string_view key) {
   if (key.empty()) {
     return reason + ": " + json_error_text(error);
   }
-  if (error == simdjson::INCORRECT_TYPE || is_number_error(error)) {
+  if (error == simdjson::INCORRECT_TYPE || error == simdjson::NUMBER_OUT_OF_RANGE ||
+      is_number_error(error)) {
     return reason + " does not have the type that the trace format says";
   }
   return error == simdjson::NO_SUCH_FIELD ? reason + " is missing"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What simdjson finds wrong, in the words that all of its releases share.
+// The error messages of simdjson, in the words that all of its releases share.
 #ifndef RINGSIDE_ANALYZER_LOAD_JSON_ERROR_H
 #define RINGSIDE_ANALYZER_LOAD_JSON_ERROR_H
 
@@ -20,10 +20,10 @@ inline std::string json_error_text(simdjson::error_code error) {
   return std::string(text.substr(0, text.find("  This is a fatal")));
 }
 
-/// Whether it is a number that does not fit. Newer releases have an error of its own for integers
-/// of more than 64 bits, whose name older ones do not know.
+/// Whether a number cannot be parsed. Newer releases have a separate error for integers of more
+/// than 64 bits; older ones do not know its name.
 inline bool is_number_error(simdjson::error_code error) {
-  return error == simdjson::NUMBER_ERROR || error == simdjson::NUMBER_OUT_OF_RANGE ||
+  return error == simdjson::NUMBER_ERROR ||
          std::string_view(simdjson::error_message(error)).starts_with("BIGINT_ERROR");
 }
 

@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # Fetches what NCCL on emulated GPUs is built from: Debian's libnccl-dev and, where no CUDA Toolkit is
-# installed, the headers of the CUDA runtime and of NVTX. Installs nothing and leaves apt's own state alone.
+# installed, the headers of the CUDA runtime and of NVTX. Installs nothing and leaves apt's own state
+# alone.
 #
 #   get_nccl.sh [DIRECTORY]     default: .nccl-package at the top of the source tree
 #

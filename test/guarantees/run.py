@@ -66,9 +66,8 @@ def cycles(options):
     count, communicators = (1000, 500) if options.long else (200, 200)
     with House(options) as house:
         growth = house.run("cycles", count, communicators)
-        # The facts of a communicator are kept for dumps: about 2.4 KiB each. Beside other tests the
-        # drain thread falls behind, and the allocator keeps some of what that took.
-        no_growth(options, growth, 4 * (count + communicators) + 512)
+        # The facts of a communicator are kept for dumps: about 2.4 KiB each.
+        no_growth(options, growth, 4 * (count + communicators))
         house.whole_account()
         house.no_rings()
         house.warnings(at_most=0)
