@@ -68,6 +68,7 @@ void RingReader::begin(std::uint64_t until_ticks) {
   taken_ = 0;
   const std::uint32_t count = pool_.count();
   readings_.resize(count);
+  turns_.clear();
   for (std::uint32_t i = 0; i < count; ++i) {
     Reading& reading = readings_[i];
     if (reading.ring == nullptr) {
@@ -77,42 +78,42 @@ void RingReader::begin(std::uint64_t until_ticks) {
       if (doubts_) {
         reading.first = reading.tail;
       }
-      look(reading);
+      if (look(reading)) {
+        turns_.push_back({reading.next_ticks, i});
+      }
       // This follows look(): the owner that has committed the record seen there is visible by now.
       meet_owner(reading);
     }
   }
+  std::make_heap(turns_.begin(), turns_.end(), is_later);
 }
 
 bool RingReader::take_records(bool keeps_room) {
   const bool needs_room = journal_ != nullptr && keeps_room;
-  while (true) {
-    // Finds the ring with the oldest next record, and the ticks at which another ring's turn comes.
-    Reading* oldest = nullptr;
+  while (!turns_.empty()) {
+    Reading& oldest = readings_[turns_.front().ring];
+    // The other rings' first turn is one of the two below the top of the heap.
     std::uint64_t others = kNever;
-    for (Reading& reading : readings_) {
-      if (reading.ring == nullptr || reading.next_ticks == kNever) {
-        continue;
-      }
-      if (oldest == nullptr || reading.next_ticks < oldest->next_ticks) {
-        others = oldest != nullptr ? oldest->next_ticks : others;
-        oldest = &reading;
-      } else if (reading.next_ticks < others) {
-        others = reading.next_ticks;
-      }
-    }
-    if (oldest == nullptr) {
-      end();
-      return true;
+    for (std::size_t below = 1; below < std::min<std::size_t>(turns_.size(), 3); ++below) {
+      others = std::min(others, turns_[below].ticks);
     }
     do {
       if (needs_room && !journal_->has_room()) {
         return false;
       }
-      take(*oldest);
+      take(oldest);
       ++taken_;
-    } while (look(*oldest) && oldest->next_ticks <= others);
+    } while (look(oldest) && oldest.next_ticks <= others);
+    std::pop_heap(turns_.begin(), turns_.end(), is_later);
+    if (oldest.next_ticks != kNever) {
+      turns_.back().ticks = oldest.next_ticks;
+      std::push_heap(turns_.begin(), turns_.end(), is_later);
+    } else {
+      turns_.pop_back();
+    }
   }
+  end();
+  return true;
 }
 
 void RingReader::take(Reading& reading) {

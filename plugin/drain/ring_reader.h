@@ -66,6 +66,14 @@ class RingReader {
     std::uint64_t last_ticks = 0;  ///< ticks of the last record that was due
     std::uint32_t steps = 0;       ///< the clock's steps before that record
   };
+  /// The next record of a ring that has one, in the heap whose top is the oldest.
+  struct Turn {
+    std::uint64_t ticks = 0;
+    std::uint32_t ring = 0;
+  };
+  static bool is_later(const Turn& a, const Turn& b) {
+    return a.ticks != b.ticks ? a.ticks > b.ticks : a.ring > b.ring;
+  }
   bool look(Reading& reading);
   void take(Reading& reading);
   void keep(const assemble::RecordView& view, std::uint64_t operation);
@@ -78,6 +86,7 @@ class RingReader {
   assemble::Assembler& assembler_;
   assemble::Journal* journal_ = nullptr;
   std::vector<Reading> readings_;  // by the ring's index
+  std::vector<Turn> turns_;
   ThreadCounts ended_;
   bool fills_fast_ = false;
   std::uint64_t taken_ = 0;         // records that this pass has taken

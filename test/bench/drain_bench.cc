@@ -2,24 +2,28 @@
 //
 // How fast the drain makes lines of records, on one core.
 //
-//   ringside_bench_drain [--seconds S] [--load NAME] [--file PATH]
+//   ringside_bench_drain [--seconds S] [--load NAME] [--rings N] [--file PATH]
 //   ringside_bench_drain --paced LINES_PER_S [--seconds S] [--load NAME]
 //
 // The first form fills rings, untimed, and takes the processor time of emptying them: into nothing
 // (reading and assembling alone), into memory (and making JSON of it), into memory with a journal
 // of what is not in the trace yet, as the plugin keeps one, and into a file if asked. The second
 // lets a producer make records at a rate in real time while another thread drains every ten
-// milliseconds, as the plugin does, and says what did not fit into the rings.
+// milliseconds, as the plugin does, and says what did not fit into the rings. The load `groups` has
+// its records in N rings (20), a start and a stop in each in turn, so that nearly each record is
+// from another ring than the one before it.
 #include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <ctime>
+#include <iterator>
 #include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <sys/mman.h>
 #include <thread>
 
 #include "plugin/assemble/assembler.h"
@@ -40,10 +44,11 @@ namespace {
 constexpr std::int64_t kCycle_ns = 10'000'000;
 constexpr int kSettleEvery = 5;  // cycles
 
-constexpr Mix kMixes[] = {{"calls", 0, 0, false, 20'000},
-                          {"kernel", 4, 0, true, 40'000},
-                          {"steps", 4, 8, false, 9'000},
-                          {"kernel+steps", 4, 8, true, 8'000}};
+Mix g_mixes[] = {{"calls", 0, 0, false, 20'000},
+                 {"kernel", 4, 0, true, 40'000},
+                 {"steps", 4, 8, false, 9'000},
+                 {"kernel+steps", 4, 8, true, 8'000},
+                 {"groups", 0, 0, false, 200'000, 20}};
 
 // Keeps the last of the lines, and a digest of all: the same load is to give the same bytes.
 class Memory final : public exporting::LineSink {
@@ -114,6 +119,9 @@ struct Drain {
   Drain(const Mix& mix, assemble::Sink& trace, bool real_time, bool with_journal = false)
       : sink(trace) {
     pool->prepare();
+    if (mix.groups_on > 100) {
+      pool->set_ring_bytes(record::RingPool::kLeastBytes);  // thousands of rings need much memory
+    }
     load = std::make_unique<Load>(*pool, mix, real_time);
     clock = std::make_unique<assemble::ClockModel>(
         real_time ? record::read_clocks(record::find_clock_source()) : reading(0));
@@ -138,6 +146,15 @@ struct Drain {
       made.nnodes = 2;
       made.created_ns = 0;
       assembler->open_communicator(made);
+    }
+  }
+  Drain(const Drain&) = delete;
+  Drain& operator=(const Drain&) = delete;
+  ~Drain() {
+    for (std::uint32_t i = 0; i < pool->count(); ++i) {
+      record::Ring* const ring = pool->ring(i);
+      munmap(ring->name_cache, sizeof(record::NameCache));
+      munmap(ring, sizeof *ring + ring->capacity * sizeof(record::Slot));
     }
   }
   static record::ClockReading reading(std::int64_t ns) {
@@ -203,7 +220,7 @@ void measure_all(double seconds, const std::string& load, const std::string& pat
               "bytes/line", "assemble", "JSON", "journal", "records/", "digest");
   std::printf("%-13s %11s %13s %10s %12s %9s %9s %9s\n", "", "", "", "", "ns/line", "ns/line",
               "ns/line", "line");
-  for (const Mix& mix : kMixes) {
+  for (const Mix& mix : g_mixes) {
     if (!load.empty() && load != mix.name) {
       continue;
     }
@@ -262,7 +279,7 @@ double lines_per_collective(const Mix& mix) {
 int paced(double lines_per_s, double seconds, const std::string& load) {
   using Clock = std::chrono::steady_clock;
   int failed = 0;
-  for (const Mix& mix : kMixes) {
+  for (const Mix& mix : g_mixes) {
     if (!load.empty() && load != mix.name) {
       continue;
     }
@@ -322,12 +339,14 @@ int main(int argc, char** argv) {
       lines_per_s = std::atof(argv[i + 1]);
     } else if (i + 1 < argc && option == "--load") {
       load = argv[i + 1];
+    } else if (i + 1 < argc && option == "--rings") {
+      std::end(g_mixes)[-1].groups_on = std::clamp(std::atoi(argv[i + 1]), 1, 4000);
     } else if (i + 1 < argc && option == "--file") {
       path = argv[i + 1];
     } else {
       std::fprintf(stderr,
-                   "usage: %s [--seconds S] [--load calls|kernel|steps|kernel+steps] "
-                   "[--file PATH | --paced LINES_PER_S]\n",
+                   "usage: %s [--seconds S] [--load calls|kernel|steps|kernel+steps|groups] "
+                   "[--rings N] [--file PATH | --paced LINES_PER_S]\n",
                    argv[0]);
       return 2;
     }

@@ -16,6 +16,7 @@ using record::Slot;
 
 Load::Load(record::RingPool& pool, const Mix& mix, bool real_time)
     : mix_(mix), real_time_(real_time), source_(record::find_clock_source()) {
+  rings_.resize(static_cast<std::size_t>(mix.groups_on != 0 ? mix.groups_on : 1 + kCommunicators));
   std::int32_t tid = 100;
   for (Ring*& ring : rings_) {
     std::thread([&] { ring = pool.current(); }).join();
@@ -140,6 +141,11 @@ void Load::execute(EventId coll, std::uint32_t context) {
 }
 
 void Load::collective() {
+  if (mix_.groups_on != 0) {
+    Ring& ring = *rings_[collectives_++ % rings_.size()];
+    stop(ring, start(ring, EventType::kGroup, 1, 0));
+    return;
+  }
   Ring& application = *rings_[0];
   const auto context = static_cast<std::uint32_t>(1 + collectives_ % kCommunicators);
   const EventId group = start(application, EventType::kGroupApi, 0, 0);

@@ -10,6 +10,7 @@
 #include <array>
 #include <cstdint>
 #include <string_view>
+#include <vector>
 
 #include "plugin/record/clock.h"
 #include "plugin/record/ring_pool.h"
@@ -22,7 +23,11 @@ struct Mix {
   int steps;     ///< of each proxy operation
   bool kernels;  ///< a kernel channel for each channel
   int per_s;     ///< collectives a second on the load's own time line
-  int records() const { return 8 + channels * ((kernels ? 3 : 0) + 2 * (3 + 5 * steps)); }
+  int groups_on =
+      0;  ///< if set: this many threads report an empty group each in turn, no collective
+  int records() const {
+    return groups_on != 0 ? 2 : 8 + channels * ((kernels ? 3 : 0) + 2 * (3 + 5 * steps));
+  }
 };
 
 class Load {
@@ -53,8 +58,8 @@ class Load {
   Mix mix_;
   bool real_time_;
   record::ClockSource source_;
-  std::array<record::Ring*, 1 + kCommunicators> rings_{};  // the application's, then one each
-  std::array<record::EventId, 8> waiting_{};               // enqueued, not executed yet
+  std::vector<record::Ring*> rings_;          // the application's, then one each; or the groups'
+  std::array<record::EventId, 8> waiting_{};  // enqueued, not executed yet
   std::uint64_t collectives_ = 0;
   std::uint64_t appended_ = 0;
   std::uint64_t dropped_ = 0;

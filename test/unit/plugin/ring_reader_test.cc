@@ -1,12 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "plugin/drain/ring_reader.h"
 
+#include <algorithm>
 #include <atomic>
 #include <cmath>
+#include <cstddef>
+#include <ctime>
+#include <deque>
 #include <memory>
+#include <sys/mman.h>
 #include <thread>
 #include <vector>
 
+#include "plugin/journal/journal_image.h"
 #include "test/unit/catch.h"
 #include "test/unit/plugin/collecting_sink.h"
 
@@ -249,4 +255,97 @@ TEST_CASE("a name, which has no time, holds no ring up behind a step") {
   host.call(0, kMs);
   host.pass(10 * kMs);
   CHECK(host.read() == 3);
+}
+
+TEST_CASE("records of many rings come in the order of their ticks, and equal ticks by ring") {
+  constexpr std::uint32_t kRings = 37;
+  SteppingRings host(kRings);
+  std::sort(host.rings.begin(), host.rings.end(),
+            [](const record::Ring* a, const record::Ring* b) { return a->index < b->index; });
+  std::vector<std::byte> memory(assemble::Journal::kLeastBytes);
+  assemble::Journal journal(memory.data(), memory.size(), 1, 1);
+  host.reader.set_journal(journal);
+  std::vector<std::deque<std::uint64_t>> left(kRings);  // ticks
+  for (std::uint32_t ring = 0; ring < kRings; ++ring) {
+    std::uint64_t ticks = host.ticks();
+    for (std::uint64_t i = 0; i < 5; ++i) {
+      ticks += (ring * 7 + i * 5) % 11 * 3000;  // often the same in several rings
+      left[ring].push_back(ticks);
+      host.put(ring, record::RecordKind::kStart,
+               record::make_event_id(record::EventType::kGroupApi, false, ring, i + 1), ticks);
+    }
+  }
+  host.reader.begin(~std::uint64_t{0} - 1);
+  CHECK(host.reader.take_records());
+  recover::JournalImage image;
+  REQUIRE(recover::read_journal(memory, image).is_ok());
+  REQUIRE(image.records.size() == kRings * 5);
+  std::uint32_t ring = 0;
+  for (const recover::KeptRecord& record : image.records) {
+    // The last ring goes on as long as no other is older; else the first of the oldest is next.
+    std::uint32_t next = left[ring].empty() ? kRings : ring;
+    for (std::uint32_t other = 0; other < kRings; ++other) {
+      if (!left[other].empty() && (next == kRings || left[other].front() < left[next].front())) {
+        next = other;
+      }
+    }
+    ring = next;
+    left[ring].pop_front();
+    REQUIRE(record.view.ring == ring);
+  }
+}
+
+namespace {
+
+// Processor time of taking a record, where each is from another ring than the one before it.
+double record_ns(std::size_t rings) {
+  constexpr std::size_t kRecords = 1U << 15;
+  const auto pool = std::make_unique<record::RingPool>();
+  pool->prepare();
+  pool->set_ring_bytes(record::RingPool::kLeastBytes);
+  std::vector<record::Ring*> all(rings);
+  for (record::Ring*& ring : all) {
+    std::thread([&] { ring = pool->current(); }).join();
+    REQUIRE(ring != nullptr);
+    ring->state.store(record::RingState::kOwned, std::memory_order_release);
+  }
+  test::CollectingSink sink;
+  assemble::Assembler assembler(sink);
+  const assemble::ClockModel clock({1, 1, 1, 1});
+  control::RingReader reader(*pool, clock, assembler);
+  std::uint64_t ticks = 1;
+  timespec used{};
+  std::int64_t used_ns = 0;
+  for (std::size_t taken = 0; taken < kRecords; taken += rings) {
+    for (record::Ring* const ring : all) {
+      record::Slot* const slot = ring->reserve(1);
+      slot->first = {};
+      slot->first.ticks = ++ticks;
+      slot->first.kind = record::RecordKind::kState;
+      slot->first.slots = 1;
+      ring->commit(1);
+    }
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used);
+    used_ns -= used.tv_sec * 1'000'000'000 + used.tv_nsec;
+    CHECK(read_all(reader, ticks) == rings);
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used);
+    used_ns += used.tv_sec * 1'000'000'000 + used.tv_nsec;
+  }
+  for (record::Ring* const ring : all) {
+    munmap(ring->name_cache, sizeof(record::NameCache));
+    munmap(ring, sizeof *ring + ring->capacity * sizeof(record::Slot));
+  }
+  return static_cast<double>(used_ns) / kRecords;
+}
+
+}  // namespace
+
+TEST_CASE("a record does not cost as many steps as there are rings") {
+  double few_ns = record_ns(16);
+  double many_ns = record_ns(1024);
+  for (int again = 0; again < 2; ++again) {
+    few_ns = std::max(few_ns, record_ns(16));
+    many_ns = std::min(many_ns, record_ns(1024));
+  }
+  CHECK(many_ns < few_ns * 5);
 }
