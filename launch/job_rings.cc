@@ -7,6 +7,7 @@
 #include <iterator>
 #include <optional>
 #include <random>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "launch/files.h"
@@ -58,14 +59,21 @@ std::vector<std::string> JobRings::new_names() const {
   return added;
 }
 
+// The rings of this job by their name, and this user's. Others may call theirs as they like.
+bool JobRings::is_named(const std::string& name) const {
+  struct stat about {};
+  return name.starts_with(name_prefix(plan_.job)) &&
+         lstat((plan_.ring_directory + "/" + name).c_str(), &about) == 0 &&
+         about.st_uid == geteuid();
+}
+
 // A process that has written over its environment, or that cannot be looked at, is known by its
 // job's name and by the trace that it has begun.
 bool JobRings::is_own(const std::string& name, pid_t pid) const {
   if (const auto launch = pid > 0 ? launch_of(pid) : std::nullopt) {
     return *launch == launch_;
   }
-  return name.starts_with(name_prefix(plan_.job)) &&
-         !names_with_prefix(plan_.directory, stem_of(name)).empty();
+  return is_named(name) && !names_with_prefix(plan_.directory, stem_of(name)).empty();
 }
 
 std::vector<pid_t> JobRings::living() {
@@ -85,9 +93,7 @@ std::vector<std::string> JobRings::left_over() const {
   std::vector<std::string> names = new_names();
   names.erase(std::remove_if(names.begin(), names.end(),
                              [&](const std::string& name) {
-                               const bool is_named = own_.count(name) != 0 ||
-                                                     name.starts_with(name_prefix(plan_.job));
-                               return !is_named ||
+                               return (own_.count(name) == 0 && !is_named(name)) ||
                                       holder_of(plan_.ring_directory + "/" + name).state ==
                                           RingHolder::State::kLives;
                              }),

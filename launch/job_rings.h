@@ -37,6 +37,7 @@ class JobRings {
 
  private:
   std::vector<std::string> new_names() const;
+  bool is_named(const std::string& name) const;
   bool is_own(const std::string& name, pid_t pid) const;
 
   const Plan& plan_;

@@ -78,19 +78,22 @@ bool is_chosen(const RecoverOptions& options, const std::string& directory) {
   }
   std::error_code error;
   const auto traces = std::filesystem::absolute(options.trace_directory, error) / "";
-  return recover::final_path(directory).starts_with(traces.lexically_normal().string());
+  const auto trace = recover::final_path(directory);
+  return trace && (trace->empty() || trace->starts_with(traces.lexically_normal().string()));
 }
 
 ExitStatus print_dry_run(const RecoverOptions& options, const Directories& found) {
   std::string text;
   for (const auto& [directory, is_named] : found) {
-    const std::filesystem::path trace = recover::final_path(directory);
+    const auto known = recover::final_path(directory);
     text += directory;
-    if (trace.empty()) {
+    if (!known) {
       text += ": no trace: the process runs, or its journal cannot be read\n";
       continue;
     }
-    text += ": " + (options.output_directory.empty()
+    const std::filesystem::path trace = *known;
+    text += ": " + (trace.empty() ? "nothing to recover"
+                    : options.output_directory.empty()
                         ? trace.string()
                         : options.output_directory + '/' + trace.filename().string());
     text += options.keep ? "; rings would be kept\n" : "; rings would be removed\n";

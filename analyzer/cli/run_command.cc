@@ -72,8 +72,9 @@ bool is_of_run(const launch::Plan& plan, const std::string& name,
                const std::set<std::string>& traces) {
   const std::string stem = name.substr(0, name.rfind('.') + 1);
   const auto trace = traces.lower_bound(stem);
+  const auto known = recover::final_path(plan.ring_directory + "/" + name);
   return (trace != traces.end() && trace->starts_with(stem)) ||
-         recover::final_path(plan.ring_directory + "/" + name).starts_with(plan.directory + "/");
+         (known && (known->empty() || known->starts_with(plan.directory + "/")));
 }
 
 // A process that was killed has left its rings.

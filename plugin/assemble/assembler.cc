@@ -54,7 +54,8 @@ void Assembler::lose_places(std::int64_t ts_ns) {
 
 // Records.
 
-std::uint64_t Assembler::record(const RecordView& view, std::uint64_t operation) {
+std::uint64_t Assembler::record(const RecordView& view, std::uint64_t operation,
+                                bool is_parent_lost) {
   if (view.kind == RecordKind::kName) {
     const char* const text = view.payload.name.text;
     const char* const end = std::find(text, text + sizeof view.payload.name.text, '\0');
@@ -63,7 +64,7 @@ std::uint64_t Assembler::record(const RecordView& view, std::uint64_t operation)
   }
   std::uint64_t joined = 0;
   try {
-    const std::optional<std::uint64_t> found = join(view, operation, false);
+    const std::optional<std::uint64_t> found = join(view, operation, is_parent_lost);
     if (!found) {
       orphans_.add(view, operation);
     }
@@ -196,7 +197,10 @@ void Assembler::retry_orphans(std::int64_t now_ns) {
 
 bool Assembler::retry(const RecordView& view, std::uint64_t operation, bool is_last_try) {
   const bool is_joined = join(view, operation, is_last_try).has_value();
-  counts_.stale[index_of(view.type)] += !is_joined && is_last_try ? 1 : 0;
+  if (!is_joined && is_last_try) {
+    ++counts_.stale[index_of(view.type)];
+    sink_.stale(view);
+  }
   return is_joined || is_last_try;
 }
 

@@ -97,8 +97,10 @@ class Assembler {
   void expect(std::uint32_t types, std::int64_t since_ns = kUnknownTime);
 
   /// Takes a record. Returns the number of its operation; 0 if it has none or it is not known yet.
-  /// For recovery, `operation` is the number that the dead process gave to this record; 0: none.
-  std::uint64_t record(const RecordView& view, std::uint64_t operation = 0);
+  /// For recovery, `operation` is the number that the dead process gave to this record; 0: none. A
+  /// start whose parent is lost does not wait for it.
+  std::uint64_t record(const RecordView& view, std::uint64_t operation = 0,
+                       bool is_parent_lost = false);
 
   /// Sets in each question whether the record is still needed.
   void answer(std::span<Question> questions) const;

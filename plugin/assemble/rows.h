@@ -182,6 +182,8 @@ Overloaded(Lambdas...) -> Overloaded<Lambdas...>;
 /// These bits distinguish the keys of operations from each other and from those of other rows.
 inline constexpr std::uint64_t kOperationKey = std::uint64_t{1} << 63;
 inline constexpr std::uint64_t kApiOperationKey = std::uint64_t{1} << 62;
+/// Not of a row: a record of the event that has this row was counted as stale.
+inline constexpr std::uint64_t kStaleKey = std::uint64_t{1} << 61;
 
 /// The key by which the journal knows a row: the row's id, or the number of an operation. An
 /// operation that consists of a call alone has the call's id, since its number may change in

@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "plugin/assemble/gpu_clock.h"
+#include "plugin/assemble/record_view.h"
 #include "plugin/assemble/rows.h"
 
 namespace ringside::assemble {
@@ -22,6 +23,8 @@ class Sink {
   virtual void row(const Row& row, const Tally& tally) = 0;
   /// A row that sampling keeps out of the trace. An operation comes here only when it is finished.
   virtual void sampled_out(const Row&) {}
+  /// A record that belongs to no event any more, as the second stop of a call.
+  virtual void stale(const RecordView&) {}
   /// A mark, or a range: when it begins, with an unknown end, and again when it ends.
   virtual void mark(const Mark& mark) = 0;
 

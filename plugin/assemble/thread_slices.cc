@@ -29,7 +29,7 @@ std::int64_t ThreadSlices::end_of_open_ns(std::int32_t tid, record::EventId id,
   const std::vector<record::EventId>& open = thread->second.open;
   const auto own = std::find(open.begin(), open.end(), id);
   const auto inner = own != open.end() ? open.end() - own - 1 : 0;
-  return std::max(now_ns, start_ns) + inner * kLeastGap_ns;
+  return std::max({now_ns, start_ns, thread->second.last_ns}) + inner * kLeastGap_ns;
 }
 
 // The table is searched only when it has doubled since the last search, so each entry costs little.

@@ -51,7 +51,8 @@ class ThreadSlices {
     }
   }
 
-  /// The end of an open slice that is written at `now_ns`, late enough for the slices within it.
+  /// The end of an open slice that is written at `now_ns`, late enough for the slices within it:
+  /// they may have begun at a later time than `now_ns`, by a few nanoseconds each.
   std::int64_t end_of_open_ns(std::int32_t tid, record::EventId id, std::int64_t start_ns,
                               std::int64_t now_ns) const;
 

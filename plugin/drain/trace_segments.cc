@@ -62,9 +62,6 @@ void TraceSegments::open() {
   next_attempt_ns_ = clock_.now_ns() + kAttemptEvery_ns;
   const bool in_memory = config_.is_flight_recorder();
   const std::string path = in_memory ? ring_directory_ + path_.substr(directory_.size()) : path_;
-  if (assemble::Journal* const journal = journal_.get()) {
-    journal->note_trace(1, path);
-  }
   Result opened = in_memory ? Result() : exporting::make_directories(directory_);
   if (opened.is_ok()) {
     opened = files_.open_first(path, make_header(1), clock_.now_ns());
@@ -108,10 +105,6 @@ void TraceSegments::make_room() {
 // that end before it begins the next one. If there is no room, the current segment continues.
 void TraceSegments::begin_next() {
   const std::uint32_t next = files_.number() + 1;
-  assemble::Journal* const journal = journal_.get();
-  if (journal != nullptr) {
-    journal->note_trace(next, files_.path_of_next());
-  }
   if (const Result made = files_.prepare_next(make_header(next), clock_.now_ns()); !made.is_ok()) {
     figures_.fail(made.error());
     return;
@@ -122,7 +115,7 @@ void TraceSegments::begin_next() {
   }
   files_.begin_next(clock_.now_ns());
   repeated_.begin_segment();
-  if (journal != nullptr) {
+  if (assemble::Journal* const journal = journal_.get()) {
     if (const exporting::WriteCounts* closed = files_.last_closed()) {
       journal->note(assemble::SegmentCountsNote{next - 1, closed->written, closed->merged});
     }

@@ -60,9 +60,6 @@ TraceWriter::TraceWriter(const Config& config)
 void TraceWriter::keep_journal(void* memory, std::size_t bytes) {
   journal_.begin(memory, bytes, facts_);
   journal_.get()->note_final_path(path());
-  if (!config_.is_flight_recorder()) {
-    journal_.get()->note_trace(1, path());
-  }
   reader_.set_journal(*journal_.get());
   // A second clock reading gives the rate of the ticks before the first record comes.
   timespec left{0, 1'000'000};

@@ -34,14 +34,6 @@ std::uint64_t segment_bytes_of(const SegmentLimits& limits) {
   return std::clamp(limits.most_bytes / kParts, kLeastSegment_bytes, kMostSegment_bytes);
 }
 
-// Names of later segments sort after the first one's: ".json" comes before ".s000002.json".
-std::string segment_path(const std::string& first, std::uint32_t number) {
-  constexpr std::string_view kEnding = ".json";
-  std::array<char, 24> part{};
-  std::snprintf(part.data(), part.size(), ".s%06u", number);
-  return first.substr(0, first.size() - kEnding.size()) + part.data() + std::string(kEnding);
-}
-
 void subtract(const WriteCounts& from, const WriteCounts& what, WriteCounts& result) {
   for (std::size_t type = 0; type < record::kAccountTypes; ++type) {
     result.written[type] = from.written[type] - what.written[type];
@@ -51,6 +43,16 @@ void subtract(const WriteCounts& from, const WriteCounts& what, WriteCounts& res
 }
 
 }  // namespace
+
+std::string segment_path(const std::string& first, std::uint64_t number) {
+  if (number <= 1) {
+    return first;
+  }
+  constexpr std::string_view kEnding = ".json";
+  std::array<char, 32> part{};
+  std::snprintf(part.data(), part.size(), ".s%06llu", static_cast<unsigned long long>(number));
+  return first.substr(0, first.size() - kEnding.size()) + part.data() + std::string(kEnding);
+}
 
 SegmentFiles::SegmentFiles(const SegmentLimits& limits)
     : limits_(limits), segment_bytes_(segment_bytes_of(limits)) {}
@@ -124,10 +126,6 @@ bool SegmentFiles::is_full(std::int64_t now_ns) const {
   return old || (limits_.most_bytes != 0 && size >= full_at);
 }
 
-std::string SegmentFiles::path_of_next() const {
-  return segment_path(first_path_, current_.number + 1);
-}
-
 Result SegmentFiles::prepare_next(const SegmentHeader& header, std::int64_t now_ns) {
   delete_file(std::exchange(next_, {}));  // an earlier call ran out of memory
   if (limits_.in_memory) {
@@ -136,8 +134,9 @@ Result SegmentFiles::prepare_next(const SegmentHeader& header, std::int64_t now_
     }
   }
   const bool has_room = limits_.in_memory || delete_until_fits(header.lines.size());
-  Result made =
-      has_room ? make_file(current_.number + 1, path_of_next(), header, next_) : Result(EFBIG);
+  const std::uint32_t number = current_.number + 1;
+  Result made = has_room ? make_file(number, segment_path(first_path_, number), header, next_)
+                         : Result(EFBIG);
   if (!made.is_ok()) {
     retry_ns_ = now_ns + kRetryAfter_ns;
   }

@@ -21,6 +21,10 @@
 
 namespace ringside::exporting {
 
+/// Returns the path of a segment, from 1, of the trace whose first segment has this path. Names of
+/// later segments sort after the first one's: ".json" comes before ".s000002.json".
+std::string segment_path(const std::string& first, std::uint64_t number);
+
 struct SegmentLimits {
   std::uint64_t most_bytes = 0;  ///< bound of all files together; 0: none
   std::int64_t most_age_ns = 0;  ///< older segments are deleted; 0: no limit
@@ -84,7 +88,6 @@ class SegmentFiles final : public TraceFile {
   Result hold_kept(std::vector<TracePart>& parts) const;
 
   std::uint32_t number() const { return current_.number; }
-  std::string path_of_next() const;
   /// Operations in the current segment.
   std::uint64_t operations() const { return counts().operations - current_.at_start.operations; }
   std::uint32_t oldest_number() const { return oldest().number; }

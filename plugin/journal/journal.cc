@@ -30,8 +30,7 @@ constexpr std::uint64_t head_of(std::uint64_t operation, std::int32_t tid) {
 
 // Returns the segment that a note is about, if it is about one.
 std::optional<std::uint64_t> segment_of(NoteKind kind, std::string_view note) {
-  if (kind != NoteKind::kTracePath && kind != NoteKind::kFirstLine &&
-      kind != NoteKind::kSegmentCounts) {
+  if (kind != NoteKind::kFirstLine && kind != NoteKind::kSegmentCounts) {
     return std::nullopt;
   }
   std::uint64_t segment = 0;
@@ -111,7 +110,7 @@ IdSet Journal::rows_in_trace(std::uint64_t sequence) {
     for (std::uint64_t at = names.first; at < names.first + names.count; ++at) {
       const auto& written = log[at].written;
       for (std::size_t i = 0; i < written.count && written.sequence <= sequence; ++i) {
-        if ((written.rows[i] & (kOperationKey | kApiOperationKey)) == 0) {
+        if ((written.rows[i] & (kOperationKey | kApiOperationKey | kStaleKey)) == 0) {
           in_trace.insert(written.rows[i]);
         }
       }
@@ -151,6 +150,7 @@ void Journal::make_room(const Answer& answer) {
     const std::uint64_t row = row_id(of.id);
     return !written_.empty() &&
            (unpublished.contains(row) || unpublished.contains(row | kApiOperationKey) ||
+            unpublished.contains(row | kStaleKey) ||
             (of.operation != 0 && unpublished.contains(of.operation | kOperationKey)));
   };
   const IdSet in_trace = rows_in_trace(sequence);
@@ -302,10 +302,6 @@ void Journal::add_segment_note(NoteKind kind, std::uint64_t segment, std::string
   std::string data(bytes_of(segment));
   data.append(text);
   add_note(kind, segment % kNotedSegments, data);
-}
-
-void Journal::note_trace(std::uint64_t segment, std::string_view path) {
-  add_segment_note(NoteKind::kTracePath, segment, path);
 }
 
 void Journal::note_first_line(std::uint64_t segment, std::string_view line) {

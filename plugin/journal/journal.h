@@ -57,7 +57,6 @@ class Journal {
   /// the trace. Any thread, but only one at a time.
   void count_mark(bool is_range, bool is_lost);
 
-  void note_trace(std::uint64_t segment, std::string_view path);
   void note_final_path(std::string_view path) { add_note(NoteKind::kFinalPath, 0, path); }
   void note_first_line(std::uint64_t segment, std::string_view line);
   /// Notes a communicator. The last closed communicators keep their notes, as many as fill half of

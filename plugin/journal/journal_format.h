@@ -12,10 +12,10 @@
 // Header: sizes, and then the words that publish the rest: which half of the log is in use and how
 // much of it, which half of the notes and how many bytes of it, and the last checkpoint.
 //
-// Notes: the trace's paths and first lines, communicators, windows, names and GPU clocks, in the
-// order in which they were added. A note is a NoteHead and its bytes, padded to a multiple of 8.
-// When a half is full, the notes that are still valid are written to the other half. Communicators
-// that were closed long ago lose theirs.
+// Notes: the trace's directory and first lines, communicators, windows, names and GPU clocks, in
+// the order in which they were added. A note is a NoteHead and its bytes, padded to a multiple
+// of 8. When a half is full, the notes that are still valid are written to the other half.
+// Communicators that were closed long ago lose theirs.
 //
 // Log: entries of 64 bytes. A record takes one or two, as in a ring. `head` replaces the slot's
 // commit word, and nanoseconds on the trace's time line replace its ticks. An entry of kind
@@ -114,7 +114,6 @@ static_assert(offsetof(JournalHeader, made) == kJournalHeaderBytes2);
 inline constexpr std::uint64_t kHalfBit = std::uint64_t{1} << 63;
 
 enum class NoteKind : std::uint32_t {
-  kTracePath = 1,      ///< u64 segment, then the path of its file, or an empty path
   kFirstLine = 2,      ///< u64 segment, then its first line, with "[" and newline
   kCommunicator = 3,   ///< CommunicatorNote; a later one of the same context replaces it
   kWindow = 4,         ///< WindowNoteData
@@ -190,7 +189,7 @@ struct JournalEntry {
       std::uint8_t kind;  ///< kEntryWritten
       std::uint8_t count;
       std::uint8_t unused2[6];
-      std::array<std::uint64_t, 4> rows;  ///< keys of rows (row_key)
+      std::array<std::uint64_t, 4> rows;  ///< keys of rows (row_key), or of stale records
     } written;
   };
 };

@@ -73,15 +73,13 @@ void read_communicator(const assemble::CommunicatorNote& note, JournalImage& ima
 bool read_note(assemble::NoteKind kind, std::span<const std::byte> bytes, JournalImage& image) {
   using assemble::NoteKind;
   switch (kind) {
-    case NoteKind::kTracePath:
     case NoteKind::kFirstLine: {
       std::uint64_t segment = 0;
       if (bytes.size() < sizeof segment) {
         return false;
       }
       std::memcpy(&segment, bytes.data(), sizeof segment);
-      auto& texts = kind == NoteKind::kTracePath ? image.traces : image.first_lines;
-      texts[segment] = string_of(bytes.subspan(sizeof segment));
+      image.first_lines[segment] = string_of(bytes.subspan(sizeof segment));
       return true;
     }
     case NoteKind::kFinalPath:

@@ -40,7 +40,6 @@ struct JournalImage {
   std::uint64_t sequence = 0;            ///< number of the checkpoint; 0: there is none
   assemble::Checkpoint checkpoint{};
   std::optional<LossCounts> losses;                  ///< not known in version 2
-  std::map<std::uint64_t, std::string> traces;       ///< paths, by segment
   std::map<std::uint64_t, std::string> first_lines;  ///< first lines, by segment
   std::string final_path;
   std::map<std::uint32_t, assemble::Communicator> communicators;

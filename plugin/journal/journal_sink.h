@@ -30,6 +30,7 @@ class JournalSink final : public Sink {
     trace_.sampled_out(row);
     note_row(row);
   }
+  void stale(const RecordView& view) override { note(row_id(view.id) | kStaleKey); }
   void mark(const Mark& mark) override {
     trace_.mark(mark);
     if (!mark.is_range) {
@@ -54,14 +55,15 @@ class JournalSink final : public Sink {
   void complete_until(std::int64_t ts_ns) override { trace_.complete_until(ts_ns); }
 
  private:
+  void note_row(const Row& row) { note(row_key(row)); }
   // The row is done with, so a recovery must not write it. If memory is too short to note this, a
   // recovery writes the row twice when the process dies now.
-  void note_row(const Row& row) {
+  void note(std::uint64_t key) {
     if (journal_ == nullptr) {
       return;
     }
     try {
-      journal_->written(row_key(row));
+      journal_->written(key);
     } catch (const std::bad_alloc&) {
     }
   }

@@ -10,10 +10,11 @@
 
 namespace ringside::recover {
 
-BegunTrace::BegunTrace(const std::string& path, const std::string& first_line) {
-  file_ = first_line.empty() ? -1 : open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+BegunTrace::BegunTrace(const std::string& path, const std::string& first_line, uid_t owner) {
+  constexpr int kHow = O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC;
+  file_ = first_line.empty() ? -1 : open(path.c_str(), kHow);
   struct stat about {};
-  if (file_ < 0 || fstat(file_, &about) != 0 || !S_ISREG(about.st_mode)) {
+  if (file_ < 0 || fstat(file_, &about) != 0 || !S_ISREG(about.st_mode) || about.st_uid != owner) {
     return;
   }
   bytes_ = static_cast<std::uint64_t>(about.st_size);

@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <string>
+#include <sys/types.h>
 
 #include "plugin/export/trace_file.h"
 #include "plugin/result/result.h"
@@ -14,8 +15,9 @@ namespace ringside::recover {
 
 class BegunTrace {
  public:
-  /// Opens the file at `path` if it exists and begins with `first_line`, or with a part of it.
-  BegunTrace(const std::string& path, const std::string& first_line);
+  /// Opens the file at `path` if it exists, belongs to `owner`, and begins with `first_line` or
+  /// with a part of it.
+  BegunTrace(const std::string& path, const std::string& first_line, uid_t owner);
   BegunTrace(const BegunTrace&) = delete;
   BegunTrace& operator=(const BegunTrace&) = delete;
   ~BegunTrace();

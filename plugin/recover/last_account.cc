@@ -50,8 +50,12 @@ exporting::Account account_of(const JournalImage& journal, const std::vector<Rin
       missing += known - of.produced;
       of.produced = known;
     }
-    // If the process lives, it may still write the rest.
-    (outcome.is_running ? of.in_rings : of.dropped_kill) = of.produced - known;
+    // A record that was counted as stale long before may still be in the journal.
+    const std::uint64_t rest = of.produced - known;
+    const std::uint64_t stale = std::min(rest, replayed.stale[type]);
+    of.stale += stale;
+    // If the process lives, it may still write what is left.
+    (outcome.is_running ? of.in_rings : of.dropped_kill) = rest - stale;
     outcome.callbacks += of.produced;
     outcome.lost += of.dropped_kill;
   }

@@ -24,10 +24,63 @@ constexpr int kAttemptsWithRings = 20;
 // The journal and the rings are at most this large (RINGSIDE_JOURNAL_BYTES, RINGSIDE_RING_BYTES).
 constexpr std::size_t kMostBytes = (std::size_t{4} << 30) + (std::size_t{1} << 20);
 
-Result read_all(int file, std::vector<std::byte>& bytes) {
+}  // namespace
+
+LeftOver::~LeftOver() {
+  if (lock_ >= 0) {
+    close(lock_);
+  }
+  if (directory_ >= 0) {
+    close(directory_);
+  }
+}
+
+Result LeftOver::open() {
+  directory_ = ::open(path_.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+  struct stat about {};
+  if (directory_ < 0 || fstat(directory_, &about) != 0) {
+    return Result(errno);
+  }
+  owner_ = about.st_uid;
+  is_own_ = owner_ == geteuid();
+  constexpr int kHow = O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC;
+  lock_ = openat(directory_, assemble::kJournalName, (is_own_ ? O_RDWR : O_RDONLY) | kHow);
+  if (lock_ < 0) {
+    const Result opened(errno);
+    // A process that begins makes its journal before its rings, and both within a moment.
+    constexpr std::time_t kMoment_s = 60;
+    const bool is_old = std::time(nullptr) - about.st_mtim.tv_sec > kMoment_s;
+    is_remains_ = opened.error() == ENOENT && (has_files() || is_old);
+    return is_remains_ ? Result() : opened.about("its journal");
+  }
+  struct flock lock {};
+  lock.l_type = F_WRLCK;
+  lock.l_whence = SEEK_SET;
+  is_in_use_ = is_own_ ? fcntl(lock_, F_SETLK, &lock) != 0
+                       : fcntl(lock_, F_GETLK, &lock) != 0 || lock.l_type != F_UNLCK;
+  return {};
+}
+
+bool LeftOver::has_files() const {
+  bool has_any = false;
+  const int listed = dup(directory_);
+  if (DIR* const all = listed >= 0 ? fdopendir(listed) : nullptr; all != nullptr) {
+    while (const dirent* entry = readdir(all)) {
+      const std::string_view name(entry->d_name);
+      has_any = has_any || name.starts_with("ring") || name.starts_with(assemble::kControlName);
+    }
+    closedir(all);
+  }
+  return has_any;
+}
+
+Result LeftOver::read_all(int file, std::vector<std::byte>& bytes) const {
   struct stat about {};
   if (fstat(file, &about) != 0 || !S_ISREG(about.st_mode)) {
     return {EBADMSG, "is not a file"};
+  }
+  if (about.st_uid != owner_) {
+    return {EPERM, "is not of the directory's owner"};
   }
   if (static_cast<std::size_t>(about.st_size) > kMostBytes) {
     return {EBADMSG, "is larger than any that the plugin makes"};
@@ -47,53 +100,6 @@ Result read_all(int file, std::vector<std::byte>& bytes) {
   }
   bytes.resize(have);
   return {};
-}
-
-}  // namespace
-
-LeftOver::~LeftOver() {
-  if (lock_ >= 0) {
-    close(lock_);
-  }
-  if (directory_ >= 0) {
-    close(directory_);
-  }
-}
-
-Result LeftOver::open() {
-  directory_ = ::open(path_.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-  struct stat about {};
-  if (directory_ < 0 || fstat(directory_, &about) != 0) {
-    return Result(errno);
-  }
-  is_own_ = about.st_uid == geteuid();
-  lock_ = openat(directory_, assemble::kJournalName, O_RDWR | O_NOFOLLOW | O_CLOEXEC);
-  if (lock_ < 0) {
-    const Result opened(errno);
-    // A process that begins makes its journal before its rings, and both within a moment.
-    constexpr std::time_t kMoment_s = 60;
-    const bool is_old = std::time(nullptr) - about.st_mtim.tv_sec > kMoment_s;
-    is_remains_ = opened.error() == ENOENT && (has_files() || is_old);
-    return is_remains_ ? Result() : opened.about("its journal");
-  }
-  struct flock lock {};
-  lock.l_type = F_WRLCK;
-  lock.l_whence = SEEK_SET;
-  is_in_use_ = fcntl(lock_, F_SETLK, &lock) != 0;
-  return {};
-}
-
-bool LeftOver::has_files() const {
-  bool has_any = false;
-  const int listed = dup(directory_);
-  if (DIR* const all = listed >= 0 ? fdopendir(listed) : nullptr; all != nullptr) {
-    while (const dirent* entry = readdir(all)) {
-      const std::string_view name(entry->d_name);
-      has_any = has_any || name.starts_with("ring") || name.starts_with(assemble::kControlName);
-    }
-    closedir(all);
-  }
-  return has_any;
 }
 
 Result LeftOver::read_file(const char* name, std::vector<std::byte>& bytes) const {

@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <string>
+#include <sys/types.h>
 #include <vector>
 
 #include "plugin/journal/journal_image.h"
@@ -21,16 +22,19 @@ class LeftOver {
   LeftOver& operator=(const LeftOver&) = delete;
   ~LeftOver();
 
-  /// Opens the directory and locks it, so that only one recovery uses it. Fails with the system's
-  /// error if the directory or its journal cannot be opened.
+  /// Opens the directory. One of this user is locked, so that only one recovery uses it; nothing in
+  /// another user's is changed. Fails with the system's error if the directory or its journal
+  /// cannot be opened.
   Result open();
   /// True if the process lives, or another recovery is at work. The directory is not locked then.
   bool is_in_use() const { return is_in_use_; }
   /// True if other files than the journal are left. Their removal was interrupted, after a recovery
   /// or a normal exit.
   bool is_remains() const { return is_remains_; }
-  /// True if this user owns the directory. Another user's journal could name any file as its trace.
+  /// True if this user owns the directory. What another user has written there may be hostile.
   bool is_own() const { return is_own_; }
+  /// The user whose files count: those of others in the directory do not.
+  uid_t owner() const { return owner_; }
 
   /// Reads everything. Fails if the journal cannot be read: with EAGAIN if it changes too fast,
   /// with EBADMSG if it is damaged. For each ring that cannot be read, a note is added.
@@ -51,12 +55,14 @@ class LeftOver {
   void read_rings(std::vector<RingImage>& rings, std::vector<std::string>& notes);
   bool has_files() const;
   Result read_file(const char* name, std::vector<std::byte>& bytes) const;
+  Result read_all(int file, std::vector<std::byte>& bytes) const;
 
   std::string path_;
   int directory_ = -1;
   int lock_ = -1;
   bool is_in_use_ = false;
   bool is_own_ = false;
+  uid_t owner_ = 0;
   bool is_remains_ = false;
   std::size_t unread_rings_ = 0;
 };

@@ -18,6 +18,7 @@
 
 #include "plugin/config/events.h"
 #include "plugin/export/chrome_trace.h"
+#include "plugin/export/segment_files.h"
 #include "plugin/export/trace_file.h"
 #include "plugin/journal/journal_format.h"
 #include "plugin/recover/begun_trace.h"
@@ -38,13 +39,30 @@ std::string directory_of(const std::string& path) {
   return slash == std::string::npos ? "." : path.substr(0, std::max<std::size_t>(slash, 1));
 }
 
-// True for a segment of the flight recorder. It is in the ring directory, even if that was moved.
-bool is_in_rings(const std::string& segment, const LeftOver& left) {
-  return base_name(directory_of(segment)) == base_name(left.path());
-}
-std::string current_path(const std::string& segment, const LeftOver& left) {
-  return is_in_rings(segment, left) ? left.path() + "/" + base_name(segment) : segment;
-}
+// Where the process has written its trace. The names come from the name of the ring directory; the
+// journal only says in which directory they are, where another user may have made it say anything.
+class SegmentPlaces {
+ public:
+  SegmentPlaces(const JournalImage& journal, const LeftOver& left)
+      : in_rings_(left.path() + "/"), elsewhere_(directory_of(journal.final_path) + "/") {
+    const std::string stem = base_name(left.path());
+    first_name_ = stem.substr(0, stem.size() - assemble::kRingsSuffix.size()) + ".json";
+  }
+
+  std::string name(std::uint64_t segment) const {
+    return exporting::segment_path(first_name_, segment);
+  }
+  /// The flight recorder's segments are in the ring directory.
+  bool is_in_rings(std::uint64_t segment) const {
+    return access((in_rings_ + name(segment)).c_str(), F_OK) == 0;
+  }
+  std::string path(std::uint64_t segment) const {
+    return (is_in_rings(segment) ? in_rings_ : elsewhere_) + name(segment);
+  }
+
+ private:
+  std::string in_rings_, elsewhere_, first_name_;
+};
 
 std::int64_t realtime_ns() {
   const auto now = std::chrono::system_clock::now().time_since_epoch();
@@ -86,12 +104,11 @@ bool is_gone(const std::string& path) {
 
 // The process may have deleted segments after its last checkpoint. This moves their counts to
 // `rotated`.
-void rotate_what_is_gone(const LeftOver& left, JournalImage& journal) {
+void rotate_what_is_gone(const SegmentPlaces& places, JournalImage& journal) {
   assemble::Checkpoint& known = journal.checkpoint;
   for (const auto& [segment, counts] : journal.segment_counts) {
-    const auto path = journal.traces.find(segment);
     if (segment < known.oldest_segment || segment >= known.segment ||
-        path == journal.traces.end() || !is_gone(current_path(path->second, left))) {
+        !is_gone(places.path(segment))) {
       continue;
     }
     for (std::size_t type = 0; type < record::kAccountTypes; ++type) {
@@ -112,25 +129,21 @@ const std::string& text_at(const std::map<std::uint64_t, std::string>& texts, st
 
 // The segment after the checkpoint's was made just before the process died. No checkpoint includes
 // its lines, so their records are all in the log.
-void remove_unfinished_segment(const LeftOver& left, const JournalImage& journal) {
+void remove_unfinished_segment(const LeftOver& left, const SegmentPlaces& places,
+                               const JournalImage& journal) {
   const std::uint64_t next = journal.checkpoint.segment + 1;
-  const std::string path = current_path(text_at(journal.traces, next), left);
+  const std::string path = places.path(next);
   struct stat about {};
-  const bool is_empty =
-      lstat(path.c_str(), &about) == 0 && S_ISREG(about.st_mode) && about.st_size == 0;
-  if (is_empty || BegunTrace(path, text_at(journal.first_lines, next)).is_there()) {
+  const bool is_empty = lstat(path.c_str(), &about) == 0 && S_ISREG(about.st_mode) &&
+                        about.st_size == 0 && about.st_uid == left.owner();
+  if (is_empty || BegunTrace(path, text_at(journal.first_lines, next), left.owner()).is_there()) {
     unlink(path.c_str());
   }
 }
 
-// Returns the file name for a segment. The journal's name is used only if it has the form of the
-// plugin's names.
-std::string name_of(const std::string& recorded, const LeftOver& left, const Options& options) {
-  std::string name = base_name(recorded);
-  if (!name.starts_with("ringside.") || !name.ends_with(".json")) {
-    name = base_name(left.path());
-    name = name.substr(0, name.size() - assemble::kRingsSuffix.size()) + ".json";
-  }
+// Returns the name of the recovered file for a segment.
+std::string name_of(std::uint64_t segment, const SegmentPlaces& places, const Options& options) {
+  std::string name = places.name(segment);
   if (options.also_running) {
     name.insert(name.size() - std::strlen(".json"), ".recovered");
   }
@@ -239,13 +252,19 @@ Result make_file(const std::string& target, bool replaces,
   return moved.is_ok() ? moved : moved.about(target);
 }
 
+// Only in the place of the unfinished trace, or of what an earlier recovery has made of it, may
+// there be a file already. Of another user's process no file is known to be that.
+bool may_replace(const LeftOver& left, const std::string& target, const std::string& first_line) {
+  return left.is_own() && BegunTrace(target, first_line, geteuid()).is_there();
+}
+
 Result make_trace(const JournalImage& journal, const std::vector<RingImage>& rings,
-                  const std::string& recorded, const std::string& target, Outcome& outcome) {
+                  const LeftOver& left, const std::string& recorded, const std::string& target,
+                  Outcome& outcome) {
   const std::string& first_line = text_at(journal.first_lines, journal.checkpoint.segment);
-  const BegunTrace begun(recorded, first_line);
-  // In another directory, there may be the file of an earlier recovery that was killed.
+  const BegunTrace begun(recorded, first_line, left.owner());
   const bool replaces = outcome.is_running ? begun.is_there() && target == recorded
-                                           : BegunTrace(target, first_line).is_there();
+                                           : may_replace(left, target, first_line);
   return make_file(target, replaces, [&](exporting::TraceFile& file) {
     return write_trace(journal, rings, begun, file, outcome);
   });
@@ -254,7 +273,7 @@ Result make_trace(const JournalImage& journal, const std::vector<RingImage>& rin
 // A copy that an earlier, failed recovery has made is kept.
 Result copy_segment(const BegunTrace& segment, const std::string& first_line,
                     const std::string& target) {
-  const BegunTrace made(target, first_line);
+  const BegunTrace made(target, first_line, geteuid());
   if (made.is_there() && made.bytes() == segment.bytes()) {
     return {};
   }
@@ -263,18 +282,17 @@ Result copy_segment(const BegunTrace& segment, const std::string& first_line,
   });
 }
 
-Result copy_segments(const JournalImage& journal, const LeftOver& left, const Options& options,
-                     const std::string& directory) {
-  for (const auto& [segment, path] : journal.traces) {
-    if (segment >= journal.checkpoint.segment || !is_in_rings(path, left)) {
+Result copy_segments(const JournalImage& journal, const LeftOver& left, const SegmentPlaces& places,
+                     const Options& options, const std::string& directory) {
+  for (const auto& [segment, first_line] : journal.first_lines) {
+    if (segment >= journal.checkpoint.segment || !places.is_in_rings(segment)) {
       continue;
     }
-    const std::string& first_line = text_at(journal.first_lines, segment);
-    const BegunTrace begun(current_path(path, left), first_line);
+    const BegunTrace begun(places.path(segment), first_line, left.owner());
     if (!begun.is_there()) {
       continue;  // the process deleted it to stay within its bound
     }
-    Result copied = copy_segment(begun, first_line, directory + name_of(path, left, options));
+    Result copied = copy_segment(begun, first_line, directory + name_of(segment, places, options));
     if (!copied.is_ok()) {
       return copied;
     }
@@ -305,14 +323,15 @@ std::vector<std::string> find_directories(const std::string& path) {
   return found;
 }
 
-std::string final_path(const std::string& directory) {
+std::optional<std::string> final_path(const std::string& directory) {
   LeftOver left(directory);
   JournalImage journal;
   std::vector<RingImage> rings;
   std::vector<std::string> notes;
-  const bool is_read = left.open().is_ok() && !left.is_in_use() && !left.is_remains() &&
-                       left.read(journal, rings, notes).is_ok();
-  return is_read ? journal.final_path : std::string();
+  const bool is_read = left.open().is_ok() && !left.is_in_use() &&
+                       (left.is_remains() || left.read(journal, rings, notes).is_ok());
+  const bool is_known = is_read && (left.is_own() || !journal.final_path.empty());
+  return is_known ? std::optional(journal.final_path) : std::nullopt;
 }
 
 Outcome recover(const std::string& directory, const Options& options) {
@@ -330,10 +349,11 @@ Outcome recover(const std::string& directory, const Options& options) {
     outcome.result = {EPERM, "it is another user's: --output DIR says where the trace is to go"};
     return outcome;
   }
+  bool keep = options.keep || left.is_in_use() || !left.is_own();
   if (left.is_remains()) {
     outcome.notes.emplace_back(
         "these are remains of what was recovered, or of a process that ended");
-    outcome.removed = !options.keep && left.remove().is_ok();
+    outcome.removed = !keep && left.remove().is_ok();
     return outcome;
   }
   JournalImage journal;
@@ -344,7 +364,7 @@ Outcome recover(const std::string& directory, const Options& options) {
   }
   outcome.pid = journal.pid;
   outcome.unread_rings = left.unread_rings();
-  const bool keep = options.keep || left.is_in_use() || outcome.unread_rings != 0;
+  keep = keep || outcome.unread_rings != 0;
   if (journal.entries_lost != 0) {
     outcome.notes.push_back(std::to_string(journal.entries_lost) +
                             " records had no room in the journal (RINGSIDE_JOURNAL_BYTES): what "
@@ -378,16 +398,17 @@ Outcome recover(const std::string& directory, const Options& options) {
   if (journal.sequence == 0) {
     journal.checkpoint.segment = journal.first_lines.begin()->first;
   }
-  rotate_what_is_gone(left, journal);
-  const std::string begun = current_path(text_at(journal.traces, journal.checkpoint.segment), left);
+  const SegmentPlaces places(journal, left);
+  rotate_what_is_gone(places, journal);
+  const std::uint64_t segment = journal.checkpoint.segment;
   const std::string into = directory_for(journal, left, options, outcome);
-  outcome.trace = into + name_of(begun, left, options);
-  outcome.result = copy_segments(journal, left, options, into);
+  outcome.trace = into + name_of(segment, places, options);
+  outcome.result = copy_segments(journal, left, places, options, into);
   if (outcome.result.is_ok()) {
-    outcome.result = make_trace(journal, rings, begun, outcome.trace, outcome);
+    outcome.result = make_trace(journal, rings, left, places.path(segment), outcome.trace, outcome);
   }
   if (outcome.result.is_ok() && !keep) {
-    remove_unfinished_segment(left, journal);
+    remove_unfinished_segment(left, places, journal);
     const Result removed = left.remove();
     outcome.removed = removed.is_ok();
     if (!outcome.removed) {

@@ -6,6 +6,7 @@
 #define RINGSIDE_PLUGIN_RECOVER_RECOVER_H
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -16,7 +17,8 @@ namespace ringside::recover {
 struct Options {
   std::string output_directory;  ///< empty: replace the trace that the process had begun
   bool also_running = false;     ///< recover a process that lives, too; nothing of it is removed
-  bool keep = false;             ///< do not remove the rings and the journal afterwards
+  /// Do not remove the rings and the journal afterwards. Those of another user are never removed.
+  bool keep = false;
 };
 
 struct Outcome {
@@ -39,9 +41,10 @@ struct Outcome {
 
 Outcome recover(const std::string& directory, const Options& options);
 
-/// Returns the path that the journal names for the trace of a dead process. Empty if the journal
-/// cannot be read, or if the process lives.
-std::string final_path(const std::string& directory);
+/// Returns the path that the journal names for the trace of a dead process. Empty if there is
+/// nothing in the directory of which a trace could be made: it only is to be removed. Nothing if
+/// the journal cannot be read, or if the process lives.
+std::optional<std::string> final_path(const std::string& directory);
 
 /// Returns the ring directories at a path: the path itself if it is one, else those in it.
 std::vector<std::string> find_directories(const std::string& path);

@@ -30,6 +30,10 @@ class MissingOnly final : public assemble::Sink {
     }
     trace_.row(row, tally);
   }
+  void stale(const assemble::RecordView& view) override {
+    const std::uint64_t key = assemble::row_id(view.id) | assemble::kStaleKey;
+    result_.stale[static_cast<std::size_t>(view.type)] += journal_.in_trace.contains(key) ? 0 : 1;
+  }
   void mark(const assemble::Mark& mark) override { trace_.mark(mark); }
   void thread(std::int32_t tid, std::string_view name) override { trace_.thread(tid, name); }
   void communicator(const assemble::Communicator& communicator) override {
@@ -143,12 +147,21 @@ Replayed replay(const JournalImage& journal, const std::vector<RingImage>& rings
   announce(journal, assembler);
   result.death_ns = std::max<std::int64_t>(journal.checkpoint.clock_ns[1], 0);
   std::int64_t next_settle_ns = 0;
-  for (KeptRecord& record : all_records(journal, rings)) {
+  std::vector<KeptRecord> records = all_records(journal, rings);
+  std::unordered_set<record::EventId> started;
+  for (const KeptRecord& record : records) {
+    if (record.view.kind == record::RecordKind::kStart) {
+      started.insert(record.view.id);
+    }
+  }
+  for (KeptRecord& record : records) {
     // A context that nobody announced is nobody's; labels are kept by its number.
     if (!journal.communicators.contains(record.view.context)) {
       record.view.context = 0;
     }
-    assembler.record(record.view, record.operation);
+    // A start that waited for its parent would get a later time, among slices that the trace has.
+    assembler.record(record.view, record.operation,
+                     !started.contains(record.view.payload.step.parent));
     ++result.records;
     result.death_ns = std::max(result.death_ns, record.view.ts_ns);
     if (record.view.ts_ns >= next_settle_ns) {

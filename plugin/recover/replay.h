@@ -20,6 +20,7 @@ struct Replayed {
   std::uint64_t records = 0;     ///< records that the assembler got
   std::uint64_t next_operation = 1;
   assemble::TypeCounts given_up{};  ///< evicted events, as Assembler counts them
+  assemble::TypeCounts stale{};     ///< stale records that the last checkpoint does not count
   std::int64_t death_ns = 0;        ///< the latest time in the journal and the rings
 };
 

@@ -74,7 +74,6 @@ std::vector<std::uint64_t> journal_image() {
   std::vector<std::uint64_t> words(assemble::Journal::kLeastBytes / 8);
   assemble::Journal journal(words.data(), words.size() * 8, 1, 1);
   journal.note_final_path("/nowhere/ringside.x.json");
-  journal.note_trace(1, "/nowhere/ringside.x.json");
   journal.note_first_line(1, "[{}\n");
   assemble::Communicator communicator;
   communicator.context = 1;

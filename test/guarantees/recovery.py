@@ -192,10 +192,50 @@ def remains(options):
         begun = house.rings / rings.name
         begun.mkdir()
         require("journal" in recover(house).stderr and begun.exists(), "a directory just made is gone")
+        # While it allocated its journal: nothing says where its trace was to be.
+        (begun / "journal").write_bytes(bytes(MIB))
+        done = recover(house, "--dir", str(house.traces))
+        require(done.returncode == 0 and not begun.exists(), f"a journal in the making stays: {done}")
+        begun.mkdir()
         os.utime(begun, (0, 0))
         require("remains" in house.recover(), "a directory without a journal stays for ever")
         require(trace.read_bytes() == whole_text, "the trace was made anew, of less")
         house.lint()
+
+
+def foreign(options):
+    """Another user's rings are only read. What their journal says is the path of nothing that is not
+    that user's own."""
+    if os.geteuid() != 0:
+        print("another user's rings: skipped, since only root can make some")
+        return
+    nobody = 65534
+    with House(options) as house:
+        rings = killed(house)
+        (trace,) = house.trace_files()
+        for path in (rings, *rings.iterdir()):
+            os.chown(path, nobody, nobody)
+        # As if it were the segment that was begun last.
+        (house.traces / trace.name.replace(".json", ".s000002.json")).touch()
+
+        def state():
+            return {path: (path.stat().st_ino, path.stat().st_size)
+                    for path in (*house.rings.rglob("*"), *house.traces.iterdir())}
+        before = state()
+        for owner, said in ((0, "is not there"), (nobody, "operations in the trace")):
+            os.chown(trace, owner, owner)
+            elsewhere = house.root / f"of-{owner}"
+            for failed in (False, True):
+                done = recover(house, "--output", str(elsewhere))
+                require(done.returncode == failed, f"{done}")
+                require(failed or said in done.stderr + done.stdout, f"not {said}: {done}")
+                require("exists" in done.stderr or not failed, f"a file is replaced: {done}")
+            require(state() == before, "something of another user's is changed")
+            (made,) = elsewhere.iterdir()
+            written = trace.read_bytes()
+            is_copied = made.read_bytes().startswith(written[:written.index(OPERATION)])
+            require(is_copied == (owner == nobody), "a file is copied that is not the owner's")
+        house.lint(made)
 
 
 def killed_recovery(options):
@@ -243,5 +283,6 @@ def recovery(options):
     cut_trace(options)
     twice(options)
     remains(options)
+    foreign(options)
     killed_recovery(options)
     full_dump(options)

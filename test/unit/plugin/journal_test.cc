@@ -166,7 +166,7 @@ TEST_CASE("Many rows written between two checkpoints make room for their names")
 TEST_CASE("Notes come back, the last of a communicator counts") {
   Memory memory;
   Journal journal(memory.data(), memory.size(), 1, 1);
-  journal.note_trace(0, "/somewhere/ringside.x.json");
+  journal.note_final_path("/somewhere/ringside.x.json");
   journal.note_first_line(0, "[{}\n");
   assemble::Communicator communicator;
   communicator.context = 5;
@@ -179,7 +179,7 @@ TEST_CASE("Notes come back, the last of a communicator counts") {
   journal.note(assemble::WindowNoteData{2, 7, 1000});
   journal.note_gpu_clock(5, {1, 2, 0.5, 3});
   const recover::JournalImage image = memory.read();
-  CHECK(image.traces.at(0) == "/somewhere/ringside.x.json");
+  CHECK(image.final_path == "/somewhere/ringside.x.json");
   CHECK(image.first_lines.at(0) == "[{}\n");
   REQUIRE(image.communicators.size() == 1);
   CHECK(image.communicators.at(5).name == "world");
@@ -200,7 +200,6 @@ TEST_CASE("Notes of weeks find room: those that no longer count are left out") {
   journal.note(communicator);
   for (std::uint64_t segment = 1; segment <= 1000; ++segment) {
     if (segment % 10 == 0) {
-      journal.note_trace(segment / 10, "/somewhere");
       journal.note_gpu_clock(1, {segment, 2, 0.5, 3});
     }
     journal.note_first_line(segment % 4, line);
@@ -209,7 +208,6 @@ TEST_CASE("Notes of weeks find room: those that no longer count are left out") {
   CHECK(image.notes_lost == 0);
   CHECK(image.bad_entries == 0);
   CHECK(image.communicators.size() == 1);
-  CHECK(image.traces.at(100) == "/somewhere");
   CHECK(image.first_lines.at(0).size() == 1000);
   CHECK(image.gpu_clocks.at(1).gpu_ref_ns == 1000);
 }
@@ -242,7 +240,7 @@ TEST_CASE("A journal counts marks at once, and what the trace has with the check
 TEST_CASE("A journal of version 2 is read as before, and does not know what was lost") {
   Memory memory;
   Journal journal(memory.data(), memory.size(), 77, 0xabc);
-  journal.note_trace(1, "/somewhere/ringside.x.json");
+  journal.note_final_path("/somewhere/ringside.x.json");
   REQUIRE(journal.append(view(1, RecordKind::kStart, true), 9));
   REQUIRE(journal.append(view(2, RecordKind::kStart), 10));
   journal.written(row(1));
@@ -264,7 +262,7 @@ TEST_CASE("A journal of version 2 is read as before, and does not know what was 
   REQUIRE(recover::read_journal(cut(2, assemble::kJournalHeaderBytes2), image).is_ok());
   CHECK_FALSE(image.losses);
   CHECK(image.pid == 77);
-  CHECK(image.traces.at(1) == "/somewhere/ringside.x.json");
+  CHECK(image.final_path == "/somewhere/ringside.x.json");
   CHECK(image.checkpoint.trace_bytes == 1234);
   CHECK(image.checkpoint.sampled_out[3] == 5);
   REQUIRE(image.records.size() == 2);
@@ -288,10 +286,6 @@ TEST_CASE("If notes have little room, those come first without which nothing is 
   assemble::Communicator communicator;
   constexpr std::uint64_t kSegments = 200;
   for (std::uint64_t segment = 1; segment <= kSegments; ++segment) {
-    // As a segment is begun: its path before that of the one before it counts no more.
-    journal.note_trace(segment, "/somewhere/" + std::to_string(segment));
-    const recover::JournalImage between = memory.read();
-    CHECK(between.first_lines.contains(segment - 1) == (segment > 1));
     journal.note(assemble::SegmentCountsNote{segment - 1, {}, {}});
     journal.note_first_line(segment, std::string(2000, 'x'));
     communicator.context = 1 + static_cast<std::uint32_t>(segment) % kCommunicators;
@@ -300,13 +294,12 @@ TEST_CASE("If notes have little room, those come first without which nothing is 
     CHECK(image.final_path == "/somewhere/ringside.x.json");
     CHECK(image.windows.size() == 1);
     CHECK(image.communicators.size() == std::min<std::size_t>(segment, kCommunicators));
-    CHECK(image.traces.contains(segment));
     CHECK(image.first_lines.contains(segment));
     CHECK(image.bad_entries == 0);
   }
   const recover::JournalImage image = memory.read();
   CHECK(image.notes_lost > 0);
-  CHECK(image.notes_lost < 3 * assemble::kNotedSegments);
+  CHECK(image.notes_lost < 2 * assemble::kNotedSegments);
 }
 
 TEST_CASE("Communicators that come and go for weeks find room, and their numbers are believed") {
@@ -380,5 +373,5 @@ TEST_CASE("Before the trace's file is made, the journal speaks of its first segm
   const recover::JournalImage image = memory.read();
   REQUIRE(image.sequence != 0);
   CHECK(image.checkpoint.segment == 1);
-  CHECK(image.traces.contains(image.checkpoint.segment));
+  CHECK(image.final_path == writer.path());
 }

@@ -114,6 +114,7 @@ TEST_CASE("A process that died before it had written a word leaves nothing, and 
   };
   for (const std::size_t bytes : {std::size_t{0}, std::size_t{100}, std::size_t{1} << 20}) {
     make(bytes, nullptr);
+    CHECK(recover::final_path(rings) == "");  // not of a process that lives, and of no trace
     const recover::Outcome outcome = recover::recover(rings, {});
     CHECK(outcome.result.is_ok());
     CHECK(outcome.trace.empty());
