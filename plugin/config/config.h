@@ -43,7 +43,6 @@ struct Config {
   std::string sysfs = "/sys";
   nvtx::Scope markers = nvtx::Scope::kAll;
   std::string markers_text;       ///< the value as set; empty: ranges if a tool is attached
-  bool markers_print = false;     ///< a line for each operation on standard output
   std::string gpu_serial, vm_id;  ///< the user's names of GPU and host; empty: none
   std::string log = "stderr";
   std::string job;

@@ -292,8 +292,6 @@ const std::vector<Variable>& variables() {
       text("RINGSIDE_SYSFS", "the directory where sysfs is mounted", "a directory", &Config::sysfs,
            "/sys"),
       markers(),
-      flag("RINGSIDE_MARKERS_PRINT", "a line of JSON for each operation on standard output",
-           &Config::markers_print),
       text("RINGSIDE_LOG", "the destination of messages", "stderr, or the path of a file",
            &Config::log, "stderr"),
       job()};

@@ -109,7 +109,6 @@ std::string status_line(Session& session, std::string_view verb, std::string_vie
   json["trouble"] = info.trouble != 0;
   json["flight_recorder"] = info.flight_recorder != 0;
   json["ranges_without_room"] = nvtx::ranges_without_room();
-  json["lines_lost"] = session.writer().lines_lost();
   json["given_up"] = session.writer().given_up();
   json["marks_lost"] = status.marks_lost;
   json["ranges_lost"] = status.ranges_lost;

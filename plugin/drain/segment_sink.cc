@@ -13,14 +13,9 @@ void SegmentSink::row(const assemble::Row& row, const assemble::Tally& tally) {
   if (is_written) {
     segments_.files().count_operation();
   }
-  count_if_memory([&] {
-    if (printer_ != nullptr) {
-      printer_->add(*of->operation, *of->communicator);
-    }
-    if (!of->operation->in_flight) {
-      metrics_.add(*of->operation, *of->communicator);
-    }
-  });
+  if (!of->operation->in_flight) {
+    count_if_memory([&] { metrics_.add(*of->operation, *of->communicator); });
+  }
 }
 
 void SegmentSink::sampled_out(const assemble::Row& row) {

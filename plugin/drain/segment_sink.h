@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Receives rows and marks from the assembler: writes their lines, prints operations and adds them
-// to the live metrics. Used by the drain thread.
+// Receives rows and marks from the assembler: writes their lines and adds operations to the
+// live metrics. Used by the drain thread.
 #ifndef RINGSIDE_PLUGIN_DRAIN_SEGMENT_SINK_H
 #define RINGSIDE_PLUGIN_DRAIN_SEGMENT_SINK_H
 
@@ -9,7 +9,6 @@
 #include <string_view>
 
 #include "plugin/assemble/sink.h"
-#include "plugin/doors/operation_printer.h"
 #include "plugin/drain/trace_segments.h"
 #include "plugin/export/live_metrics.h"
 
@@ -19,9 +18,6 @@ class SegmentSink final : public assemble::Sink {
  public:
   SegmentSink(TraceSegments& segments, exporting::LiveMetrics& metrics)
       : segments_(segments), metrics_(metrics) {}
-
-  /// Sets the printer, which prints each operation.
-  void print_with(OperationPrinter& printer) { printer_ = &printer; }
 
   void row(const assemble::Row& row, const assemble::Tally& tally) override;
   void sampled_out(const assemble::Row& row) override;
@@ -66,7 +62,6 @@ class SegmentSink final : public assemble::Sink {
 
   TraceSegments& segments_;
   exporting::LiveMetrics& metrics_;
-  OperationPrinter* printer_ = nullptr;
 };
 
 }  // namespace ringside::control

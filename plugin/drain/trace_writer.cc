@@ -3,7 +3,6 @@
 
 #include <cerrno>
 #include <new>
-#include <unistd.h>
 #include <utility>
 
 #include "plugin/drain/process_info.h"
@@ -50,10 +49,6 @@ TraceWriter::TraceWriter(const Config& config)
   facts_.base_time_s = clock_.model().base_time_s();
   assembler_.set_sampling(config.sampling, facts_.base_time_s * 1'000'000'000);
   facts_.start_ns = clock_.now_ns();
-  if (config.markers_print) {
-    printer_.emplace(STDOUT_FILENO, config_, facts_.host, facts_.base_time_s);
-    lines_.print_with(*printer_);
-  }
   facts_.clock = clock_name(TraceClock::source());
 }
 

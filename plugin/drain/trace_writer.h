@@ -12,7 +12,6 @@
 
 #include "plugin/assemble/assembler.h"
 #include "plugin/config/config.h"
-#include "plugin/doors/operation_printer.h"
 #include "plugin/drain/live_answers.h"
 #include "plugin/drain/ring_reader.h"
 #include "plugin/drain/segment_sink.h"
@@ -164,8 +163,6 @@ class TraceWriter {
   std::uint64_t rotated() const { return figures_.rotated.load(std::memory_order_relaxed); }
   /// The number of evicted events.
   std::uint64_t given_up() const { return figures_.given_up.load(std::memory_order_relaxed); }
-  /// The number of operations' lines that were not read in time (RINGSIDE_MARKERS_PRINT).
-  std::uint64_t lines_lost() const { return printer_ ? printer_->lost() : 0; }
   /// The number of callbacks lost after they left the rings: a file not writable, or out of memory.
   std::uint64_t lost() const { return figures_.lost.load(std::memory_order_relaxed); }
 
@@ -182,7 +179,6 @@ class TraceWriter {
   // use it before all members are made.
   TraceSegments segments_;
   exporting::LiveMetrics metrics_;
-  std::optional<OperationPrinter> printer_;
   SegmentSink lines_;
   TraceJournal journal_;
   assemble::Assembler assembler_;

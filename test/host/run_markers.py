@@ -7,7 +7,6 @@ ranges  a range for each group, operation and call, begun on its thread, ended o
         the trace; without RINGSIDE_MARKERS, since a tool is attached. Then the same with the user's own
         names for GPU and host, and with a tool that knows no payload schemas
 nodes   cross_node: ranges of operations that may leave the node, and of no others
-lines   RINGSIDE_MARKERS_PRINT: a line for each operation on standard output, from its leader alone
 none    nothing arrives: off; no tool; a tool that cannot be loaded. A message names what is missing
 """
 import argparse
@@ -189,40 +188,6 @@ def nodes(case):
     print(f"{kept} ranges, {left} left out")
 
 
-def line_of(operation, trace):
-    """The line of an operation, from the trace; none if this rank is not the one that prints it."""
-    is_p2p = operation["func"] in ("Send", "Recv")
-    if not is_p2p and operation["rank"] != operation.get("root", 0):
-        return None
-    communicator = trace.communicators[operation["context"]]
-    line = {"ringside": "operation", "message_bytes": operation["bytes"], "vm_id": trace.first["host"],
-            "realtime_ns": trace.first["base_time_s"] * 10**9 + operation["enqueue_start_ns"]}
-    for name in ("func", "count", "datatype", "rank", "peer", "root", "nranks", "comm", "seq", "algo",
-                 "proto"):
-        if name in operation:
-            line[name] = operation[name]
-    for name, key in (("nnodes", "nnodes"), ("name", "comm_name")):
-        if name in communicator:
-            line[key] = communicator[name]
-    return line
-
-
-def lines(case):
-    case.attach(RINGSIDE_MARKERS_PRINT="1", NVTX_INJECTION64_PATH="")
-    found = [json.dumps(line, sort_keys=True) for line in case.said if "recording" not in line]
-    wanted, all_operations = [], 0
-    for _, trace in recordings_and_traces(case):
-        made = [line_of(operation, trace) for operation in trace.operations.values()]
-        wanted += [json.dumps(line, sort_keys=True) for line in made if line]
-        all_operations += len(made)
-    require(0 < len(wanted) < all_operations, "this recording does not tell leaders from others")
-    require(sorted(found) == sorted(wanted),
-            "\n".join([f"{len(found)} lines, {len(wanted)} expected",
-                       *list(set(found) - set(wanted))[:3], *list(set(wanted) - set(found))[:3]]))
-    case.attach(RINGSIDE_MARKERS_PRINT="1", RINGSIDE_MARKERS="off")
-    require(all("recording" in line for line in case.said), "lines, though markers are off")
-
-
 def none(case):
     case.attach(RINGSIDE_MARKERS="off")
     require(not list(case.seen.iterdir()), "the tool was loaded, though markers are off")
@@ -238,7 +203,7 @@ def none(case):
         require(len(list(recordings_and_traces(case))) == len(case.files), "no traces")
 
 
-SCENARIOS = {function.__name__: function for function in (ranges, nodes, lines, none)}
+SCENARIOS = {function.__name__: function for function in (ranges, nodes, none)}
 
 
 def main():

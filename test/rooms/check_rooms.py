@@ -30,9 +30,9 @@ ROOMS = {
     "plugin/config": ["plugin/abi", "plugin/assemble", "plugin/journal", "plugin/nvtx",
                       "plugin/record", "plugin/result"],
     # The writer of the trace knows no session; the thread does.
-    "plugin/drain": ["plugin/assemble", "plugin/config", "plugin/doors/operation_printer.h",
-                     "plugin/export", "plugin/journal", "plugin/record", "plugin/result",
-                     "plugin/threads", "plugin/topology/machine.h"],
+    "plugin/drain": ["plugin/assemble", "plugin/config", "plugin/export", "plugin/journal",
+                     "plugin/record", "plugin/result", "plugin/threads",
+                     "plugin/topology/machine.h"],
     "plugin/drain/drain_thread.h": ["plugin/config", "plugin/doors", "plugin/drain",
                                     "plugin/session", "plugin/threads", "plugin/topology/probe.h"],
     "plugin/drain/drain_thread.cc": ["plugin/config", "plugin/drain/drain_thread.h", "plugin/nvtx",

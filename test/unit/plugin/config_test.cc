@@ -91,8 +91,6 @@ TEST_CASE("the hang watch is off unless asked for, and takes fractions") {
 TEST_CASE("markers are for whatever tool is attached unless something else is asked for") {
   CHECK(read({}).markers == ringside::nvtx::Scope::kAll);
   CHECK(read({}).markers_text.empty());
-  CHECK_FALSE(read({}).markers_print);
-  CHECK(read({{"RINGSIDE_MARKERS_PRINT", "1"}}).markers_print);
   CHECK(read({{"RINGSIDE_MARKERS", "off"}}).markers == ringside::nvtx::Scope::kOff);
   const Config config =
       read({{"RINGSIDE_MARKERS", "cross_node"}, {"GPU_SERIAL", "1322"}, {"VM_ID", "vm-7"}});
@@ -130,7 +128,6 @@ TEST_CASE("a wrong value gets one warning that names it, and the default") {
       {"RINGSIDE_HANG_SECONDS", "2s"},
       {"RINGSIDE_HANG_SECONDS", ""},
       {"RINGSIDE_MARKERS", "crossnode"},
-      {"RINGSIDE_MARKERS_PRINT", "yes"},
       {"RINGSIDE_EVENTS", "coll,stepz"},
       {"RINGSIDE_EVENTS", ""}};
   for (const auto& [name, value] : wrong) {
