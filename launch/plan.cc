@@ -101,9 +101,9 @@ std::string timed_name() {
 }
 
 std::string trouble_with_sample(const std::string& sample) {
-  return control::parse_sampling(sample)
-             ? std::string()
-             : "'" + sample + "' is not a list such as coll:1/16,p2p:1/4,window:1s/60s,min:64K";
+  return control::parse_sample(sample) ? std::string()
+                                       : "'" + sample + "' is not " + control::kSampleValues +
+                                             ": only collectives can be sampled, by their number";
 }
 
 std::string trouble_with_events(const std::string& events) {

@@ -22,7 +22,7 @@ struct PlanOptions {
   std::string directory;
   std::string plugin;
   std::string events;     ///< a list that RINGSIDE_EVENTS takes
-  std::string sample;     ///< a list that RINGSIDE_SAMPLE takes
+  std::string sample;     ///< a value that RINGSIDE_SAMPLE takes
   std::string markers;    ///< what RINGSIDE_MARKERS takes
   double duration_s = 0;  ///< 0: to the end
   bool start_off = false;

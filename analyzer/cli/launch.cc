@@ -36,7 +36,7 @@ void add_recording_options(CLI::App& command, LaunchOptions& options) {
       ->check([](const std::string& text) { return launch::trouble_with_events(text); });
   command
       .add_option("--sample", options.plan.sample,
-                  "Record some operations only, as RINGSIDE_SAMPLE has it: coll:1/16,p2p:1/4, ...")
+                  "Keep one of N collectives (RINGSIDE_SAMPLE): coll:1/N")
       ->type_name("SHARES")
       ->check([](const std::string& text) { return launch::trouble_with_sample(text); });
   command

@@ -6,6 +6,7 @@
 #include <new>
 
 #include "plugin/assemble/built_operation.h"
+#include "plugin/assemble/sampling.h"
 #include "plugin/record/encode.h"
 
 namespace ringside::assemble {
@@ -27,7 +28,8 @@ std::size_t index_of(EventType type) {
 
 void Assembler::open_communicator(const Communicator& opened) {
   Communicator& communicator = communicators_.open(opened);
-  sampler_.open(communicator);
+  communicator.is_unsampled =
+      sampled_of_ > 1 && communicator.abi_version <= kLastAbiWithoutSampling;
   gpu_clocks_.learn_gpu(communicator.context);
   sink_.communicator(communicator);
 }
@@ -41,15 +43,6 @@ void Assembler::close_communicator(std::uint32_t context, std::int64_t ts_ns) {
 
 void Assembler::expect(std::uint32_t types, std::int64_t since_ns) {
   history_.expect(types, since_ns);
-  sampler_.record_p2p((types & record::bit(EventType::kP2p)) != 0);
-}
-
-void Assembler::lose_places(std::int64_t ts_ns) {
-  for (const std::uint32_t context : sampler_.stop_counting(ts_ns)) {
-    Communicator& communicator = *communicators_.find(context);
-    communicator.p2p_unsampled = true;
-    sink_.communicator(communicator);
-  }
 }
 
 // Records.
@@ -118,9 +111,11 @@ std::uint64_t Assembler::start_operation(const RecordView& view, std::uint64_t g
   Operation& operation = open.operation;
   const Calls::Surroundings around = calls_.join(view, open);
   operation.window = history_.window_at(operation.enqueue_start_ns);
-  if (sampler_.is_on()) {
-    operation.sampled_out =
-        !sampler_.chooses(communicators_.of(view.context), view.ts_ns, operation);
+  if (sampled_of_ > 1) {
+    if (operation.kind != OperationKind::kP2p && !communicators_.of(view.context).is_unsampled) {
+      operation.sample_of = sampled_of_;
+      operation.sampled_out = !keeps_number(operation.func, operation.seq, sampled_of_);
+    }
     calls_.count_operation(around, !operation.sampled_out);
   }
   calls_.start_enqueue(view, operation, around.enqueue_start_ns);
@@ -148,7 +143,7 @@ std::optional<std::uint64_t> Assembler::stop(const RecordView& view) {
   if (const auto* const called = std::get_if<CallEvent>(&event->data)) {
     const bool is_enqueue = record::is_coll_like(event->type);
     user_marks_.take_of(called->call.tid, view.ts_ns);
-    calls_.stop(view, *event, sampler_.is_on());
+    calls_.stop(view, *event, sampled_of_ > 1);
     if (is_enqueue) {
       operations_.end_enqueue(operation, *event, view.ts_ns);
     }

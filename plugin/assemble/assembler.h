@@ -40,7 +40,6 @@
 #include "plugin/assemble/record_view.h"
 #include "plugin/assemble/recording_history.h"
 #include "plugin/assemble/row_writer.h"
-#include "plugin/assemble/sampler.h"
 #include "plugin/assemble/sink.h"
 #include "plugin/assemble/thread_slices.h"
 #include "plugin/assemble/user_marks.h"
@@ -82,14 +81,9 @@ class Assembler {
     history_.open_window(number, start_ns);
   }
 
-  /// Sets which operations are sampled out. Must be called before the first operation. `base_ns` is
-  /// the start of the trace's time line, since the epoch.
-  void set_sampling(const Sampling& sampling, std::int64_t base_ns) {
-    sampler_.set(sampling, base_ns);
-  }
-  /// From `ts_ns` on, a rank's count of sends and receives may differ from its peers' counts. So
-  /// all are kept, except in communicators that are opened after the next expect() with P2p events.
-  void lose_places(std::int64_t ts_ns);
+  /// One of `of` collectives is kept, the others are sampled out. Must be called before the first
+  /// communicator.
+  void sample(std::uint64_t of) { sampled_of_ = of; }
 
   /// NCCL is asked for the events `types` (bits of record::EventType) from `since_ns` on, so
   /// operations wait for such events. An operation depends on the types at the moment when NCCL
@@ -188,7 +182,7 @@ class Assembler {
   NameTable names_;
   Communicators communicators_;
   RecordingHistory history_;
-  Sampler sampler_;
+  std::uint64_t sampled_of_ = 1;
   RowWriter rows_{sink_, counts_.sampled_out};
   ThreadSlices slices_;
   UserMarks user_marks_{sink_, slices_};

@@ -36,7 +36,7 @@ struct Communicator {
   int nranks = 0;
   int nnodes = 0;
   /// Sampling was requested, but is off, since the ranks would choose different operations.
-  bool coll_unsampled = false, p2p_unsampled = false;
+  bool is_unsampled = false;
   int gpu_index = -1;  ///< -1: not known
   std::string gpu_uuid;
   std::string gpu_pci;

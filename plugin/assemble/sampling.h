@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The conditions on which sampling keeps an operation. All ranks must keep the same operations, so
-// the conditions use only what all ranks know: the function, the number, the size, the wall clock.
+// Which collectives sampling keeps. All ranks must keep the same ones, so the choice uses only what
+// all ranks know: the function and the sequence number.
 #ifndef RINGSIDE_PLUGIN_ASSEMBLE_SAMPLING_H
 #define RINGSIDE_PLUGIN_ASSEMBLE_SAMPLING_H
 
@@ -10,19 +10,9 @@
 
 namespace ringside::assemble {
 
-/// The conditions that an operation must meet to be kept. The default keeps all operations.
-struct Sampling {
-  std::uint64_t coll_of = 1;  ///< keeps one of so many collectives, by function and sequence number
-  std::uint64_t p2p_of = 1;   ///< keeps one of so many sends or receives, by its number in its lane
-  std::int64_t window_ns = 0;  ///< keeps operations called in the first window_ns of each period
-  std::int64_t period_ns = 0;  ///< periods count from the epoch; 0: operations of any time are kept
-  std::uint64_t min_bytes = 0;  ///< keeps messages of so many bytes or more, or of unknown size
-
-  bool is_on() const { return coll_of > 1 || p2p_of > 1 || period_ns > 0 || min_bytes > 0; }
-};
-
-/// The function name for sends and receives, so that both ends of a pair choose the same.
-inline constexpr std::string_view kSampledPair = "SendRecv";
+/// Up to this version of the interface, NCCL numbers collectives only while they are recorded.
+/// Ranks might choose different ones, so all are kept.
+inline constexpr int kLastAbiWithoutSampling = 3;
 
 /// Whether an operation is kept when one of every `of` operations is. From each block of `of`
 /// successive numbers one is kept; a hash of the function and the block's number determines which.
@@ -44,11 +34,6 @@ constexpr bool keeps_number(std::string_view function, std::uint64_t number, std
   hash = (hash ^ (hash >> 27)) * 0x94D049BB133111EBU;
   hash ^= hash >> 31;
   return number % of == hash % of;
-}
-
-/// Whether an operation that was called at this time is kept.
-constexpr bool keeps_time(const Sampling& sampling, std::int64_t since_epoch_ns) {
-  return sampling.period_ns <= 0 || since_epoch_ns % sampling.period_ns < sampling.window_ns;
 }
 
 }  // namespace ringside::assemble

@@ -12,7 +12,6 @@
 #include <utility>
 #include <vector>
 
-#include "plugin/assemble/sampling.h"
 #include "plugin/config/events.h"
 #include "plugin/nvtx/markers.h"
 
@@ -23,8 +22,8 @@ struct Config {
   bool start = true;
   EventChoice events;
   std::string events_text = "default";
-  assemble::Sampling sampling;
-  std::string sample_text;  ///< the value as set; empty: everything is kept
+  std::uint64_t sampled_of = 1;  ///< the trace has one of so many collectives
+  std::string sample_text;       ///< the value as set; empty: everything is kept
   std::uint64_t ring_bytes = 2U << 20;
   int drain_ms = 10;
   std::uint64_t max_bytes = std::uint64_t{2} << 30;  ///< 0: no bound
@@ -56,9 +55,10 @@ struct Config {
   std::vector<std::pair<std::string, std::string>> listed() const;
 };
 
-/// Parses RINGSIDE_SAMPLE: comma-separated "coll:1/16", "p2p:1/4", "window:1s/60s", "min:64K".
-/// Returns nothing if it is not valid.
-std::optional<assemble::Sampling> parse_sampling(std::string_view text);
+/// The values of RINGSIDE_SAMPLE, in words.
+inline constexpr char kSampleValues[] = "coll:1/N with N from 1 to 1000000";
+/// Parses RINGSIDE_SAMPLE. Returns N of "coll:1/N"; nothing if the text is not valid.
+std::optional<std::uint64_t> parse_sample(std::string_view text);
 
 /// Reads the configuration of this process, with a warning for each RINGSIDE_ name that does not
 /// exist.

@@ -19,6 +19,8 @@ constexpr std::uint64_t kLeastTrace_bytes = 4U << 20;
 constexpr std::uint64_t kMostTrace_bytes = std::uint64_t{1} << 50;
 constexpr std::uint64_t kMost_s = 30ULL * 24 * 3600;
 constexpr double kLeast_s = 0.1;
+constexpr std::string_view kSampleOf = "coll:1/";  // a number follows
+constexpr std::uint64_t kMaxSampledOf = 1'000'000;
 
 // Returns the shortest text that is parsed to the same number.
 std::string number_text(double number) {
@@ -156,16 +158,17 @@ Variable events() {
 }
 
 Variable sample() {
-  Variable made = text("RINGSIDE_SAMPLE", "the operations that the trace has",
-                       "a list such as coll:1/16,p2p:1/4,window:1s/60s,min:64K",
+  Variable made = text("RINGSIDE_SAMPLE", "the collectives that the trace has", kSampleValues,
                        &Config::sample_text, "everything");
-  made.read = [](std::string_view given, Config& config, std::string&) {
-    const auto sampling = parse_sampling(given);
-    if (sampling) {
-      config.sampling = *sampling;
+  made.read = [](std::string_view given, Config& config, std::string& detail) {
+    const auto of = parse_sample(given);
+    if (of) {
+      config.sampled_of = *of;
       config.sample_text = given;
+    } else {
+      detail = "only collectives can be sampled, by their number";
     }
-    return sampling.has_value();
+    return of.has_value();
   };
   return made;
 }
@@ -253,6 +256,13 @@ Variable job() {
 }
 
 }  // namespace
+
+std::optional<std::uint64_t> parse_sample(std::string_view text) {
+  std::uint64_t of = 1;
+  const bool is_number = text.starts_with(kSampleOf) &&
+                         read_integer(text.substr(kSampleOf.size()), {1, kMaxSampledOf, false}, of);
+  return is_number || text.empty() ? std::optional(of) : std::nullopt;
+}
 
 const std::vector<Variable>& variables() {
   // The table is never destroyed, because the drain thread may outlive static objects.

@@ -226,9 +226,10 @@ void DrainThread::warn_of_trouble() {
       log_.warn(sentence());
     }
   };
-  if (const std::string notice = writer_.take_sampling_notice(); !notice.empty()) {
-    log_.warn(notice);
-  }
+  warn_once(sampling_told_, writer_.cannot_sample(), [] {
+    return "RINGSIDE_SAMPLE: collectives are all kept, since up to its version 2.25 NCCL numbers "
+           "them only while they are recorded: ranks might choose different ones";
+  });
   if (const std::string notice = writer_.take_notice(); !notice.empty()) {
     log_.warn(notice);
   }

@@ -64,6 +64,7 @@ class DrainThread {
   bool trouble_told_ RINGSIDE_GUARDED_BY(threads::kDrainThread) = false;
   bool rings_told_ RINGSIDE_GUARDED_BY(threads::kDrainThread) = false;
   bool markers_told_ RINGSIDE_GUARDED_BY(threads::kDrainThread) = false;
+  bool sampling_told_ RINGSIDE_GUARDED_BY(threads::kDrainThread) = false;
   bool marks_told_ RINGSIDE_GUARDED_BY(threads::kDrainThread) = false;
 };
 

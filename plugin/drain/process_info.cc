@@ -72,7 +72,7 @@ exporting::ProcessFacts read_process_facts(const Config& config) {
     }
   }
   facts.config = config.listed();
-  facts.sampling = config.sampling;
+  facts.sampled_of = config.sampled_of;
   constexpr std::size_t kMostVariables = 100;
   for (char** variable = environ; variable != nullptr && *variable != nullptr; ++variable) {
     const std::string_view text(*variable);

@@ -5,6 +5,7 @@
 #include <new>
 #include <utility>
 
+#include "plugin/assemble/sampling.h"
 #include "plugin/drain/process_info.h"
 #include "plugin/record/recorder.h"
 
@@ -47,7 +48,7 @@ TraceWriter::TraceWriter(const Config& config)
       reader_(record::g_recorder.rings(), clock_.model(), assembler_),
       account_(assembler_, reader_, segments_.files()) {
   facts_.base_time_s = clock_.model().base_time_s();
-  assembler_.set_sampling(config.sampling, facts_.base_time_s * 1'000'000'000);
+  assembler_.sample(config.sampled_of);
   facts_.start_ns = clock_.now_ns();
   facts_.clock = clock_name(TraceClock::source());
 }
@@ -120,7 +121,6 @@ void TraceWriter::apply(const WindowNote& note) {
   } else if (is_known) {
     windows.back().end_ns = ts_ns;
     windows.back().mask_changed = note.mask_changed;
-    assembler_.lose_places(ts_ns);
   } else {
     return;  // its opening was lost: memory was too short
   }
@@ -163,14 +163,7 @@ std::uint64_t TraceWriter::read_rings(std::uint64_t until_ticks) {
     read_clocks();
     taken += take_records(until_ticks);
   }
-  const std::int64_t until_ns = clock_.model().ns_of_steady(until_ticks);
-  assembler_.take_marks(until_ns);
-  // A send or receive that a ring has lost is not counted by the sampler.
-  if (config_.sampling.p2p_of > 1 && !places_lost_ && dropped_by_rings() > 0) {
-    places_lost_ = true;
-    assembler_.lose_places(read_until_ns_);
-  }
-  read_until_ns_ = until_ns;
+  assembler_.take_marks(clock_.model().ns_of_steady(until_ticks));
   return taken;
 }
 
@@ -257,23 +250,9 @@ std::uint64_t TraceWriter::dropped_by_rings() const {
   return dropped;
 }
 
-std::string TraceWriter::take_sampling_notice() {
-  if (!config_.sampling.is_on()) {
-    return {};
-  }
-  for (const assemble::Communicator& of : assembler_.communicators()) {
-    if (of.coll_unsampled && !coll_unsampled_warned_) {
-      coll_unsampled_warned_ = true;
-      return "RINGSIDE_SAMPLE: collectives are all kept, since up to its version 2.25 NCCL numbers "
-             "them only while they are recorded: ranks might choose different ones";
-    }
-    if (of.p2p_unsampled && !p2p_unsampled_warned_) {
-      p2p_unsampled_warned_ = true;
-      return "RINGSIDE_SAMPLE: of some communicators sends and receives are all kept, since they "
-             "were not all recorded from its creation on: its ranks might choose different ones";
-    }
-  }
-  return {};
+bool TraceWriter::cannot_sample() const {
+  return config_.sampled_of > 1 && facts_.abi_version != 0 &&
+         facts_.abi_version <= assemble::kLastAbiWithoutSampling;
 }
 
 std::string TraceWriter::take_notice() {

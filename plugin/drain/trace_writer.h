@@ -140,9 +140,9 @@ class TraceWriter {
   std::uint64_t marks_not_written() const { return segments_.files().counts().marks_dropped; }
   std::uint64_t ranges_not_written() const { return segments_.files().counts().ranges_dropped; }
 
-  /// Returns a warning of what RINGSIDE_SAMPLE asks for in vain, each once; empty: none.
-  std::string take_sampling_notice();
-  /// Returns another warning, each once; empty: none.
+  /// True if RINGSIDE_SAMPLE asks in vain for collectives to be sampled.
+  bool cannot_sample() const;
+  /// Returns a warning, each once; empty: none.
   std::string take_notice();
 
   // Any thread may call these functions.
@@ -187,13 +187,9 @@ class TraceWriter {
 
   std::int64_t open_communicators_ = 0;
   std::vector<assemble::UserMark> early_marks_;  // marks from before the trace begins
-  std::int64_t read_until_ns_ = 0;
-  bool places_lost_ = false;
   std::int64_t next_settle_ns_ = 0;
   std::optional<assemble::ClockStep> step_to_warn_of_;
   bool notice_taken_ = false;
-  bool coll_unsampled_warned_ = false;
-  bool p2p_unsampled_warned_ = false;
 };
 
 }  // namespace ringside::control

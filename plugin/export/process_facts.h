@@ -10,8 +10,6 @@
 #include <utility>
 #include <vector>
 
-#include "plugin/assemble/sampling.h"
-
 namespace ringside::exporting {
 
 struct ProcessFacts {
@@ -29,7 +27,7 @@ struct ProcessFacts {
   int abi_version = 0;
   std::string_view clock;
   std::vector<std::string_view> events;
-  assemble::Sampling sampling;
+  std::uint64_t sampled_of = 1;  ///< the trace has one of so many collectives
   std::vector<std::pair<std::string, std::string>> config;
   std::vector<std::pair<std::string, std::string>> environment;
 };

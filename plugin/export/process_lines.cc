@@ -61,13 +61,8 @@ void ProcessLines::begin(const ProcessFacts& facts, bool dump) {
   }
   line.member("abi", facts.abi_version).member_string("clock", facts.clock);
   string_list(line.key("events"), facts.events);
-  if (facts.sampling.is_on()) {
-    line.key("sampling").raw("{\"coll_of\":").integer(facts.sampling.coll_of);
-    line.member("p2p_of", facts.sampling.p2p_of)
-        .member("window_ns", facts.sampling.window_ns)
-        .member("period_ns", facts.sampling.period_ns)
-        .member("min_bytes", facts.sampling.min_bytes)
-        .raw("}");
+  if (facts.sampled_of > 1) {
+    line.key("sampling").raw("{\"coll_of\":").integer(facts.sampled_of).raw("}");
   }
   string_map(line.key("config"), facts.config);
   string_map(line.key("environment"), facts.environment);
@@ -139,15 +134,8 @@ void ProcessLines::communicator(const assemble::Communicator& communicator) {
     line.member_string("uuid", communicator.gpu_uuid).member_string("pci", communicator.gpu_pci);
     line.raw("}");
   }
-  std::vector<std::string_view> unsampled;
-  if (communicator.coll_unsampled) {
-    unsampled.emplace_back("coll");
-  }
-  if (communicator.p2p_unsampled) {
-    unsampled.emplace_back("p2p");
-  }
-  if (!unsampled.empty()) {
-    string_list(line.key("unsampled"), unsampled);
+  if (communicator.is_unsampled) {
+    line.key("unsampled").raw("[\"coll\"]");
   }
   line.member("created_ns", communicator.created_ns);
   if (communicator.finalized_ns != assemble::kUnknownTime) {

@@ -32,7 +32,7 @@ std::vector<Line> announcement(const Config& config, const Recording& recording,
                   std::to_string(facts.abi_version) + ", events " +
                   event_names_text(recording.wanted()) +
                   (recording.is_started() ? "" : " (not started)") +
-                  (config.sampling.is_on() ? ", sampled " + config.sample_text : std::string()) +
+                  (config.sampled_of > 1 ? ", sampled " + config.sample_text : std::string()) +
                   ", " + trace_place(config, trace_path) + directories.description(config)});
   constexpr int kFirstWithKernels = 3;
   if (facts.abi_version < kFirstWithKernels || !kernels_can_hurt(facts)) {

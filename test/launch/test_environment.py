@@ -33,13 +33,13 @@ def environment(place):
         require(place.seen_by(RINGSIDE_HANG_SECONDS=value)["RINGSIDE_HANG_SECONDS"] == value, value)
 
     seen = place.seen_by("--dir", "deep/run-17", "--events", "coll,p2p", "--start-off",
-                         "--sample", "coll:1/16,min:4K", "--markers", "cross_node")
+                         "--sample", "coll:1/16", "--markers", "cross_node")
     directory = pathlib.Path(seen["RINGSIDE_DIR"])
     require(directory == place.work / "deep/run-17", str(directory))
     for made in (directory, directory.parent):
         require(stat.S_IMODE(made.stat().st_mode) == 0o700, f"{made}: {made.stat().st_mode:o}")
     require(seen["RINGSIDE_EVENTS"] == "coll,p2p" and seen["RINGSIDE_START"] == "0", str(seen))
-    require(seen["RINGSIDE_SAMPLE"] == "coll:1/16,min:4K", str(seen))
+    require(seen["RINGSIDE_SAMPLE"] == "coll:1/16", str(seen))
     require(seen["RINGSIDE_MARKERS"] == "cross_node", str(seen))
     # The same on all nodes, and so on all that the nodes are told.
     require(seen["RINGSIDE_JOB"] == "run-17", seen["RINGSIDE_JOB"])

@@ -6,14 +6,13 @@ import collections
 from harness import Job, check, print_facts
 
 COLL_OF = 16
-P2P_OF = 4
 STEPS = 30
 
 
 def sampled(setup):
-    """1 of 16 collectives, and 1 of 4 sends, of a job that repeats a training step."""
+    """1 of 16 collectives, and all sends, of a job that repeats a training step."""
     job = Job(setup, "--scenario", ",".join(["train"] * STEPS), ranks=4, timeout=120,
-              RINGSIDE_SAMPLE=f"coll:1/{COLL_OF},p2p:1/{P2P_OF}").wait()
+              RINGSIDE_SAMPLE=f"coll:1/{COLL_OF}").wait()
     traces = job.traces()
     kept = []
     for trace in traces:
@@ -24,14 +23,17 @@ def sampled(setup):
                                      if "func" in call)
         numbers = collections.defaultdict(list)
         for operation in trace.operations:
-            check(operation["state"] == "completed" and operation["sample_of"] in (COLL_OF, P2P_OF),
+            is_p2p = operation["kind"] == "p2p"
+            check(operation["state"] == "completed" and
+                  operation.get("sample_of") == (None if is_p2p else COLL_OF),
                   f"{trace.path.name}: {operation}")
-            numbers[operation["func"], operation.get("peer")].append(operation["seq"])
-        for (func, _), seqs in numbers.items():
-            blocks = [seq // (P2P_OF if func in ("Send", "Recv") else COLL_OF) for seq in seqs]
+            if not is_p2p:
+                numbers[operation["func"]].append(operation["seq"])
+        for func, seqs in numbers.items():
+            blocks = [seq // COLL_OF for seq in seqs]
             check(len(blocks) == len(set(blocks)), f"{func}: two of a block: {sorted(seqs)}")
         whole_blocks = called["AllReduce"] // COLL_OF
-        found = len(numbers["AllReduce", None])
+        found = len(numbers["AllReduce"])
         check(whole_blocks <= found <= whole_blocks + 1,
               f"{found} of {called['AllReduce']} AllReduces are kept")
         kept.append({(o["comm"], o["func"], o["seq"]) for o in trace.operations
@@ -42,8 +44,8 @@ def sampled(setup):
     (comm,) = summary["communicators"]
     check(comm["verdicts"]["matched"] == comm["operations"] > 0, f"verdicts: {comm['verdicts']}")
     for row in comm["rows"]:
-        of = P2P_OF if row["function"].startswith("SendRecv") else COLL_OF
-        check(row["partial"] == 0 and row["count_scaled"] == row["count"] * of, f"row: {row}")
+        of = 1 if row["function"].startswith("SendRecv") else COLL_OF
+        check(row["partial"] == 0 and row.get("count_scaled", row["count"]) == row["count"] * of, f"row: {row}")
     print(setup.run_analyzer("summary", setup.directory / "traces"))
 
 

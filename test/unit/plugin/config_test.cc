@@ -101,6 +101,15 @@ TEST_CASE("markers are for whatever tool is attached unless something else is as
   CHECK(config.warnings.empty());
 }
 
+TEST_CASE("what can be sampled is in the warning") {
+  const Config config = read({{"RINGSIDE_SAMPLE", "coll:1/16,window:1s/60s"}});
+  CHECK(config.sampled_of == 1);
+  REQUIRE(config.warnings.size() == 1);
+  CHECK(config.warnings[0] ==
+        "RINGSIDE_SAMPLE=coll:1/16,window:1s/60s is not used: it must be coll:1/N with N from 1 to "
+        "1000000 (only collectives can be sampled, by their number); taken instead: everything");
+}
+
 TEST_CASE("a wrong value gets one warning that names it, and the default") {
   const std::pair<const char*, const char*> wrong[] = {
       {"RINGSIDE_START", "yes"},

@@ -11,7 +11,6 @@
 #include "test/unit/plugin/assembler_script.h"
 
 using namespace ringside;
-using assemble::Sampling;
 using record::EventId;
 using record::EventState;
 using record::EventType;
@@ -22,8 +21,8 @@ using test::Script;
 namespace {
 
 struct SampledScript : Script {
-  explicit SampledScript(const Sampling& sampling, int abi = 6) : Script(abi, false) {
-    assembler.set_sampling(sampling, 0);
+  explicit SampledScript(std::uint64_t of, int abi = 6) : Script(abi, false) {
+    assembler.sample(of);
     assembler.open_window(1, 0);
     assembler.expect(record::bit(EventType::kP2p));
     assemble::Communicator communicator;
@@ -42,7 +41,6 @@ struct SampledScript : Script {
     stop(group);
     proxy(coll);
   }
-  void send(std::int32_t peer) { proxy(enqueue(EventType::kP2p, 0, 0, "Send", peer)); }
 
   EventId enqueue(EventType type, EventId parent, std::uint64_t seq, const char* func,
                   std::int32_t peer) {
@@ -81,13 +79,6 @@ struct SampledScript : Script {
   }
 };
 
-Sampling one_of(std::uint64_t coll_of, std::uint64_t p2p_of = 1) {
-  Sampling sampling;
-  sampling.coll_of = coll_of;
-  sampling.p2p_of = p2p_of;
-  return sampling;
-}
-
 }  // namespace
 
 TEST_CASE("of each block of numbers one is kept, and not always the same") {
@@ -108,14 +99,11 @@ TEST_CASE("of each block of numbers one is kept, and not always the same") {
   for (const std::uint64_t kept : {8U, 23U, 32U, 51U}) {
     CHECK(assemble::keeps_number("AllReduce", kept, 16));
   }
-  for (const std::uint64_t kept : {1U, 7U, 11U, 13U}) {
-    CHECK(assemble::keeps_number(assemble::kSampledPair, kept, 4));
-  }
   CHECK(assemble::keeps_number("AllReduce", 7, 1));
 }
 
 TEST_CASE("what belongs to an operation that is left out is left out with it") {
-  SampledScript script(one_of(8));
+  SampledScript script(8);
   constexpr std::uint64_t kOperations = 64;
   for (std::uint64_t seq = 0; seq < kOperations; ++seq) {
     script.collective(seq);
@@ -137,7 +125,7 @@ TEST_CASE("what belongs to an operation that is left out is left out with it") {
 }
 
 TEST_CASE("the account adds up when the process ends right behind the last operation") {
-  SampledScript script(one_of(4));
+  SampledScript script(4);
   for (std::uint64_t seq = 0; seq < 10; ++seq) {
     script.collective(seq);
   }
@@ -147,7 +135,7 @@ TEST_CASE("the account adds up when the process ends right behind the last opera
 }
 
 TEST_CASE("calls that wait for what is chosen are written when nothing comes any more") {
-  SampledScript script(one_of(4));
+  SampledScript script(4);
   const EventId group = script.start(EventType::kGroupApi, 0);
   script.stop(script.start(EventType::kCollApi, group));
   script.stop(script.start(EventType::kKernelLaunch, group));
@@ -162,7 +150,7 @@ TEST_CASE("calls that wait for what is chosen are written when nothing comes any
 }
 
 TEST_CASE("what is in flight is shown, chosen or not") {
-  SampledScript script(one_of(1000));
+  SampledScript script(1000);
   const EventId coll = script.enqueue(EventType::kColl, 0, 3, "AllReduce", 0);
   REQUIRE_FALSE(assemble::keeps_number("AllReduce", 3, 1000));
   script.start(EventType::kProxyOp, coll, 11);
@@ -176,82 +164,35 @@ TEST_CASE("what is in flight is shown, chosen or not") {
   CHECK(dump.proxy_ops.size() == 1);
 }
 
-TEST_CASE("sends are chosen by their place in their lane, as the receives are") {
-  SampledScript script(one_of(1, 4));
-  for (int i = 0; i < 40; ++i) {
-    script.send(1);
-    if (i % 3 == 0) {
-      script.send(2);
-    }
-  }
-  script.assembler.settle(script.now + 10 * kSecond);
-  std::map<std::int32_t, std::set<std::uint64_t>> places;
-  for (const assemble::Operation& operation : script.sink.operations) {
-    CHECK(operation.has_seq);
-    places[operation.root_or_peer].insert(operation.seq);
-  }
-  CHECK(places[1].size() == 10);
-  for (const auto& [peer, of_peer] : places) {
-    for (const std::uint64_t place : of_peer) {
-      CHECK(assemble::keeps_number(assemble::kSampledPair, place, 4));
-    }
-  }
-}
-
-TEST_CASE("without a common start sends are all kept, and it is said") {
-  SampledScript script(one_of(1, 4));
-  script.send(1);
-  script.assembler.lose_places(script.now);
-  for (int i = 0; i < 8; ++i) {
-    script.send(1);
-  }
-  script.assembler.settle(script.now + 10 * kSecond);
-  CHECK(script.sink.operations.size() >= 8);
-  CHECK_FALSE(script.sink.operations.back().has_seq);
-  CHECK(script.sink.operations.back().sample_of == 1);
-  CHECK(script.sink.communicators.back().p2p_unsampled);
-}
-
 TEST_CASE("where NCCL counts only while it is recorded all collectives are kept") {
-  SampledScript script(one_of(16), 3);
+  SampledScript script(16, 3);
   for (std::uint64_t seq = 0; seq < 8; ++seq) {
     script.collective(seq);
   }
   script.assembler.settle(script.now + 10 * kSecond);
   CHECK(script.sink.operations.size() == 8);
-  CHECK(script.sink.communicators.back().coll_unsampled);
+  CHECK(script.sink.communicators.back().is_unsampled);
 }
 
-TEST_CASE("windows are aligned to the wall clock, and sizes have a least") {
-  Sampling sampling;
-  sampling.window_ns = kSecond;
-  sampling.period_ns = 60 * kSecond;
-  CHECK(assemble::keeps_time(sampling, 120 * kSecond));
-  CHECK(assemble::keeps_time(sampling, 121 * kSecond - 1));
-  CHECK_FALSE(assemble::keeps_time(sampling, 121 * kSecond));
-  CHECK_FALSE(assemble::keeps_time(sampling, 119 * kSecond));
-  sampling = {};
-  sampling.min_bytes = 401;
-  SampledScript script(sampling);
-  script.collective(1);  // of 400 bytes
+TEST_CASE("sends and receives are all kept") {
+  SampledScript script(1000);
+  for (int i = 0; i < 8; ++i) {
+    script.enqueue(EventType::kP2p, 0, 0, "Send", 1);
+  }
   script.assembler.settle(script.now + 10 * kSecond);
-  CHECK(script.sink.operations.empty());
+  CHECK(script.sink.operations.size() == 8);
+  CHECK_FALSE(script.sink.operations.back().has_seq);
+  CHECK(script.sink.operations.back().sample_of == 1);
 }
 
 TEST_CASE("RINGSIDE_SAMPLE") {
-  const auto all = control::parse_sampling("coll:1/16,p2p:1/4,window:1s/60s,min:64K");
-  REQUIRE(all);
-  CHECK(all->coll_of == 16);
-  CHECK(all->p2p_of == 4);
-  CHECK(all->window_ns == kSecond);
-  CHECK(all->period_ns == 60 * kSecond);
-  CHECK(all->min_bytes == 65536);
-  CHECK(control::parse_sampling("window:500ms/1m")->window_ns == kSecond / 2);
+  CHECK(control::parse_sample("coll:1/16") == 16);
+  CHECK(control::parse_sample("coll:1/1000000") == 1'000'000);
+  CHECK(control::parse_sample("") == 1);
   for (const char* wrong :
-       {"coll", "coll:16", "coll:1/0", "coll:1/x", "coll:2/3", "p2p:1/9999999", "window:2s/1s",
-        "window:1/60", "window:0s/1s", "min:1T", "min:", "other:1/2", "coll:1/2,", ",",
-        "min:99999999999999999999", "window:99999999999h/999999999999h"}) {
+       {"coll", "coll:16", "coll:1/0", "coll:1/x", "coll:1/2K", "coll:2/3", "coll:1/1000001",
+        "coll:1/2,", ",", "p2p:1/2", "coll:1/2,p2p:1/2", "window:1s/60s", "min:64K"}) {
     INFO(wrong);
-    CHECK_FALSE(control::parse_sampling(wrong));
+    CHECK_FALSE(control::parse_sample(wrong));
   }
 }
