@@ -177,10 +177,8 @@ void Assembler::settle(std::int64_t now_ns) {
   calls_.settle(now_ns, [&](const CallEvent& called, bool in_flight) {
     write_api_operation(called, in_flight);
   });
-  const std::int64_t complete_until_ns =
-      operations_.settle(now_ns, [&](OpenOperation& open) { finish(open, now_ns); });
+  operations_.settle(now_ns, [&](OpenOperation& open) { finish(open, now_ns); });
   forget_finished(now_ns);
-  sink_.complete_until(complete_until_ns);
 }
 
 void Assembler::retry_orphans(std::int64_t now_ns) {

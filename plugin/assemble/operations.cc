@@ -76,7 +76,7 @@ void Operations::watch(OpenOperation& open, std::uint32_t types) {
                          operation.channels > 0 && !operation.symmetric &&
                          operation.kind != OperationKind::kCopyEngine &&
                          communicators_.of(operation.context).abi_version >= 3;
-  unfinished_.add(operation.number, operation.enqueue_start_ns);
+  unfinished_.add(operation.number);
 }
 
 void Operations::end_enqueue(std::uint64_t number, const Event& enqueue, std::int64_t ts_ns) {
@@ -121,8 +121,7 @@ bool Operations::is_finished(const OpenOperation& open, std::int64_t now_ns) con
   return quiet_ns >= (may_come_soon ? kSettle_ns : kKernelWait_ns);
 }
 
-std::int64_t Operations::settle(std::int64_t now_ns,
-                                const std::function<void(OpenOperation&)>& finish) {
+void Operations::settle(std::int64_t now_ns, const std::function<void(OpenOperation&)>& finish) {
   const auto soon = [&](std::span<const Unfinished::Entry> entries) {
     for (const Unfinished::Entry& entry : entries) {
       known_.fetch_value(entry.number);
@@ -144,9 +143,8 @@ std::int64_t Operations::settle(std::int64_t now_ns,
     entry.next_look_ns = open->is_resting ? open->last_activity_ns + quiet_wait_ns(*open) : now_ns;
     return false;
   };
-  const std::int64_t oldest_ns = unfinished_.visit(now_ns, now_ns - kSettle_ns, soon, look);
+  unfinished_.visit(now_ns, soon, look);
   settled_ns_ = now_ns;
-  return oldest_ns;
 }
 
 void Operations::set_finished(OpenOperation& open, std::int64_t now_ns) {

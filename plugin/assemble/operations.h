@@ -60,9 +60,8 @@ class Operations {
   void keep_kernel(OpenOperation& open, const KernelRow& row, const Tally& tally);
 
   /// Calls finish(OpenOperation&), which must call set_finished(), with each operation that is
-  /// finished at `now_ns`. Returns the earliest enqueue_start_ns of the other operations, or the
-  /// time after which more operations may come, if that is earlier.
-  std::int64_t settle(std::int64_t now_ns, const std::function<void(OpenOperation&)>& finish);
+  /// finished at `now_ns`.
+  void settle(std::int64_t now_ns, const std::function<void(OpenOperation&)>& finish);
   /// Marks an operation as finished, or evicted. If it throws std::bad_alloc, nothing has changed.
   void set_finished(OpenOperation& open, std::int64_t now_ns);
   /// Frees the kernel channels of a finished operation, which have been written.

@@ -31,9 +31,6 @@ class Sink {
   virtual void thread(std::int32_t tid, std::string_view name) = 0;
   virtual void communicator(const Communicator& communicator) = 0;
   virtual void gpu_clock(std::uint32_t context, const GpuClockFit& fit) = 0;
-
-  /// All operations that were enqueued before `ts_ns` have been passed to the sink.
-  virtual void complete_until(std::int64_t ts_ns) = 0;
 };
 
 }  // namespace ringside::assemble

@@ -23,15 +23,14 @@ class Unfinished {
  public:
   struct Entry {
     std::uint64_t number;
-    std::int64_t enqueue_start_ns;
     std::int64_t next_look_ns;
   };
 
-  void add(std::uint64_t number, std::int64_t enqueue_start_ns) {
+  void add(std::uint64_t number) {
     if (chunks_.empty() || chunks_.back()->count == kChunk) {
       chunks_.push_back(std::make_unique<Chunk>());
     }
-    chunks_.back()->add({number, enqueue_start_ns, kUnknownTime});
+    chunks_.back()->add({number, kUnknownTime});
   }
 
   /// Makes an operation due at `ts_ns`, if it is here and not due earlier.
@@ -52,9 +51,8 @@ class Unfinished {
 
   /// Calls `soon` with the entries of each chunk in which one is due, then `look` with each due
   /// entry. `look` returns true if the entry is finished; else it sets when the entry is due again.
-  /// Returns the earliest enqueue_start_ns that remains, or `latest_ns` if that is earlier.
   template <typename Soon, typename Look>
-  std::int64_t visit(std::int64_t now_ns, std::int64_t latest_ns, Soon soon, Look look) {
+  void visit(std::int64_t now_ns, Soon soon, Look look) {
     std::size_t kept = 0;
     for (std::size_t at = 0; at < chunks_.size(); ++at) {
       Chunk& chunk = *chunks_[at];
@@ -66,7 +64,6 @@ class Unfinished {
         });
         chunk.take(all.first(static_cast<std::size_t>(gone - all.begin())));
       }
-      latest_ns = std::min(latest_ns, chunk.earliest_ns);
       if (kept > 0 && chunks_[kept - 1]->count + chunk.count <= kChunk / 2) {
         for (const Entry& entry : chunk.all()) {
           chunks_[kept - 1]->add(entry);
@@ -78,7 +75,6 @@ class Unfinished {
       }
     }
     chunks_.resize(kept);
-    return latest_ns;
   }
 
   template <typename Visit>
@@ -99,18 +95,16 @@ class Unfinished {
   struct Chunk {
     std::size_t count = 0;
     std::int64_t next_look_ns = kNever;
-    std::int64_t earliest_ns = kNever;
     std::array<Entry, kChunk> entries;
     std::span<Entry> all() { return std::span(entries).first(count); }
     void add(const Entry& entry) {
       entries[count++] = entry;
       next_look_ns = std::min(next_look_ns, entry.next_look_ns);
-      earliest_ns = std::min(earliest_ns, entry.enqueue_start_ns);
     }
     /// Keeps only these entries, which are the first of the chunk's own.
     void take(std::span<const Entry> kept) {
       count = 0;
-      next_look_ns = earliest_ns = kNever;
+      next_look_ns = kNever;
       for (const Entry& entry : kept) {
         add(entry);
       }

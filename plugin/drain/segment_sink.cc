@@ -31,9 +31,4 @@ void SegmentSink::mark(const assemble::Mark& mark) {
   write_event(0, tally, [&] { segments_.trace().mark(mark); });
 }
 
-void SegmentSink::complete_until(std::int64_t ts_ns) {
-  segments_.before_event(0);
-  segments_.trace().complete_until(ts_ns);
-}
-
 }  // namespace ringside::control

@@ -31,7 +31,6 @@ class SegmentSink final : public assemble::Sink {
   void gpu_clock(std::uint32_t context, const assemble::GpuClockFit& fit) override {
     segments_.repeated().gpu_clock(context, fit);
   }
-  void complete_until(std::int64_t ts_ns) override;
 
  private:
   /// Writes all lines of an event, or none if memory is too short. In that case the event is

@@ -204,7 +204,6 @@ void TraceWriter::close() {
     return;
   }
   assembler_.close(now_ns());
-  journal_.sink().complete_until(now_ns());
   segments_.close();
 }
 

@@ -23,9 +23,6 @@ void ChromeTrace::row(const assemble::Row& row, const assemble::Tally& tally) {
   std::visit(
       assemble::Overloaded{[&](const assemble::OperationRow& of) {
                              operations_.write(*of.operation, *of.communicator, tally);
-                             if (of.operation->state == assemble::OperationState::kCompleted) {
-                               counters_.add(*of.operation, *of.communicator);
-                             }
                            },
                            [&](const assemble::Call* call) { operations_.write(*call, tally); },
                            [&](const auto* child) { rows_.write(*child, tally); }},
@@ -34,7 +31,6 @@ void ChromeTrace::row(const assemble::Row& row, const assemble::Tally& tally) {
 
 void ChromeTrace::communicator(const assemble::Communicator& communicator) {
   names_.learn(communicator);
-  counters_.communicator(communicator);
   process_.communicator(communicator);
 }
 

@@ -11,7 +11,6 @@
 #include <vector>
 
 #include "plugin/assemble/sink.h"
-#include "plugin/export/bandwidth_counters.h"
 #include "plugin/export/line_writer.h"
 #include "plugin/export/machine_lines.h"
 #include "plugin/export/mark_lines.h"
@@ -63,7 +62,6 @@ class ChromeTrace final : public assemble::Sink {
   void gpu_clock(std::uint32_t context, const assemble::GpuClockFit& fit) override {
     process_.gpu_clock(context, fit);
   }
-  void complete_until(std::int64_t ts_ns) override { counters_.complete_until(ts_ns); }
 
  private:
   LineWriter lines_;
@@ -72,7 +70,6 @@ class ChromeTrace final : public assemble::Sink {
   OperationLines operations_{lines_, names_};
   RowLines rows_{lines_, names_};
   MarkLines marks_{lines_};
-  BandwidthCounters counters_{lines_, names_};
 };
 
 }  // namespace ringside::exporting

@@ -69,24 +69,6 @@ void LineWriter::end_async(std::string_view category, std::string_view name, std
   end_without_args();
 }
 
-void LineWriter::counter(std::string_view name, std::string_view unit, std::int64_t ts_ns,
-                         double value) {
-  line_.clear();
-  line_.raw("{\"ph\":\"C\",\"pid\":")
-      .integer(pid_)
-      .raw(",\"tid\":")
-      .integer(pid_)
-      .raw(",\"ts\":")
-      .microseconds(ts_ns)
-      .raw(",\"name\":")
-      .string(name)
-      .raw(",\"args\":{")
-      .string(unit)
-      .raw(":")
-      .fixed(value);
-  end();
-}
-
 void LineWriter::end_file() {
   line_.raw("}}\n]\n");
   sink_.add(line_.text(), {});

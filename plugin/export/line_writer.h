@@ -50,7 +50,6 @@ class LineWriter {
   void end_without_args();
   void end_async(std::string_view category, std::string_view name, std::uint64_t id,
                  std::int32_t tid, std::int64_t ts_ns);
-  void counter(std::string_view name, std::string_view unit, std::int64_t ts_ns, double value);
   void end_file();
 
   JsonText& line() { return line_; }

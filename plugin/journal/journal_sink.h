@@ -52,7 +52,6 @@ class JournalSink final : public Sink {
       journal_->note_gpu_clock(context, fit);
     }
   }
-  void complete_until(std::int64_t ts_ns) override { trace_.complete_until(ts_ns); }
 
  private:
   void note_row(const Row& row) { note(row_key(row)); }

@@ -42,7 +42,6 @@ class MissingOnly final : public assemble::Sink {
   void gpu_clock(std::uint32_t context, const assemble::GpuClockFit& fit) override {
     trace_.gpu_clock(context, fit);
   }
-  void complete_until(std::int64_t ts_ns) override { trace_.complete_until(ts_ns); }
 
  private:
   bool is_in_trace(const assemble::Row& row) const {
@@ -170,7 +169,6 @@ Replayed replay(const JournalImage& journal, const std::vector<RingImage>& rings
     }
   }
   assembler.close(result.death_ns);
-  missing.complete_until(result.death_ns);
   result.next_operation = assembler.next_operation();
   result.given_up = assembler.counts().given_up;
   return result;

@@ -93,7 +93,6 @@ class Nothing final : public assemble::Sink {
   void thread(std::int32_t, std::string_view) override {}
   void communicator(const assemble::Communicator&) override {}
   void gpu_clock(std::uint32_t, const assemble::GpuClockFit&) override {}
-  void complete_until(std::int64_t) override {}
 };
 
 double seconds_of(clockid_t clock) {

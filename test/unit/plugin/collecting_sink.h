@@ -48,7 +48,6 @@ class CollectingSink final : public assemble::Sink {
   void thread(std::int32_t, std::string_view) override {}
   void communicator(const assemble::Communicator& row) override { communicators.push_back(row); }
   void gpu_clock(std::uint32_t, const assemble::GpuClockFit&) override {}
-  void complete_until(std::int64_t) override {}
 };
 
 }  // namespace ringside::test

@@ -116,7 +116,6 @@ TEST_CASE("of a communicator that is closed no more is kept than what it was") {
     }
     communicator.finalized_ns = 20'000;
     trace.communicator(communicator);
-    trace.complete_until(30'000);
   };
   use(1);
   const std::size_t before_bytes = mallinfo2().uordblks;
