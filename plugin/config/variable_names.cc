@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <array>
 #include <string_view>
-#include <utility>
 
 #include "plugin/config/nearest_name.h"
 #include "plugin/config/variables.h"
@@ -17,13 +16,6 @@ constexpr std::string_view kPrefix = "RINGSIDE_";
 constexpr std::array<std::string_view, 3> kOwn = {"RINGSIDE_LAUNCH", "RINGSIDE_HANG_DUMP",
                                                   "RINGSIDE_HANG_PID"};
 constexpr std::array<std::string_view, 2> kOfTests = {"RINGSIDE_TEST_", "RINGSIDE_BENCH_"};
-
-constexpr char kExporter[] =
-    "has no effect any more: `ringside exporter` serves the metrics of all processes of a host";
-constexpr std::array<std::pair<std::string_view, const char*>, 3> kRetired = {
-    {{"RINGSIDE_METRICS_DIR", kExporter},
-     {"RINGSIDE_METRICS_LISTEN", kExporter},
-     {"RINGSIDE_METRICS_SECONDS", kExporter}}};
 
 // Kubernetes sets such variables in each pod for a service whose name begins with "ringside".
 bool is_of_kubernetes(std::string_view name) {
@@ -51,11 +43,6 @@ bool is_known(std::string_view name) {
 }
 
 std::string sentence_on(const std::string& name) {
-  for (const auto& [retired, what] : kRetired) {
-    if (name == retired) {
-      return name + " " + what;
-    }
-  }
   const std::string nearest(nearest_to(name));
   return name + " is not a variable of Ringside; " +
          (nearest.empty() ? "docs/environment.md has their names"

@@ -28,9 +28,6 @@
 // `trace_bytes`. The log still has the events behind that length: a kEntryWritten with a sequence
 // number above the checkpoint's does not count.
 //
-// Versions: version 3 has added members behind the header of version 2. Version 2 can still be
-// read.
-//
 // All integers are little-endian.
 #ifndef RINGSIDE_PLUGIN_JOURNAL_JOURNAL_FORMAT_H
 #define RINGSIDE_PLUGIN_JOURNAL_JOURNAL_FORMAT_H
@@ -48,7 +45,6 @@ namespace ringside::assemble {
 
 inline constexpr std::uint64_t kJournalMagic = 0x314C4E5252534752U;  // "RGSRRNL1"
 inline constexpr std::uint32_t kJournalVersion = 3;
-inline constexpr std::uint32_t kOldestJournalVersion = 2;
 inline constexpr char kJournalName[] = "journal";
 /// Suffix of the directory that holds the journal and the rings.
 inline constexpr std::string_view kRingsSuffix = ".rings";
@@ -103,13 +99,9 @@ struct JournalHeader {
   std::atomic<std::uint64_t> sequence;         ///< number of the last checkpoint; 0: none
   std::array<Checkpoint, 2> checkpoints;       ///< checkpoint n is in n % 2
 
-  // The members from here on exist since version 3.
   alignas(64) MarkCounts made;
   std::array<TraceCounts, 2> in_trace;  ///< in_trace[i] belongs to checkpoints[i]
 };
-/// header_bytes of version 2.
-inline constexpr std::size_t kJournalHeaderBytes2 = 2432;
-static_assert(offsetof(JournalHeader, made) == kJournalHeaderBytes2);
 
 inline constexpr std::uint64_t kHalfBit = std::uint64_t{1} << 63;
 

@@ -220,26 +220,22 @@ std::int64_t JournalImage::ns(std::uint64_t ticks) const {
 }
 
 Result read_journal(std::span<const std::byte> file, JournalImage& image) {
-  if (file.size() < assemble::kJournalHeaderBytes2) {
+  if (file.size() < sizeof(JournalHeader)) {
     return {EBADMSG, "is shorter than the head of a journal"};
   }
   alignas(JournalHeader) std::array<std::byte, sizeof(JournalHeader)> head{};
-  std::memcpy(head.data(), file.data(), std::min(head.size(), file.size()));
+  std::memcpy(head.data(), file.data(), head.size());
   const auto& header = *reinterpret_cast<const JournalHeader*>(head.data());
   if (header.magic != assemble::kJournalMagic) {
     return {EBADMSG, "is not a journal"};
   }
-  if (header.version < assemble::kOldestJournalVersion ||
-      header.version > assemble::kJournalVersion) {
+  if (header.version != assemble::kJournalVersion) {
     return {EBADMSG, "is of version " + std::to_string(header.version) +
-                         "; this ringside knows versions " +
-                         std::to_string(assemble::kOldestJournalVersion) + " to " +
+                         "; this ringside knows version " +
                          std::to_string(assemble::kJournalVersion)};
   }
-  const std::size_t header_bytes =
-      header.version == 2 ? assemble::kJournalHeaderBytes2 : sizeof(JournalHeader);
-  if (header.header_bytes != header_bytes || header_bytes > file.size() ||
-      header.entry_bytes != sizeof(JournalEntry) ||
+  constexpr std::size_t header_bytes = sizeof(JournalHeader);
+  if (header.header_bytes != header_bytes || header.entry_bytes != sizeof(JournalEntry) ||
       header.notes_bytes > file.size() - header_bytes ||
       header.half_entries >
           (file.size() - header_bytes - header.notes_bytes) / 2 / sizeof(JournalEntry)) {
@@ -254,9 +250,7 @@ Result read_journal(std::span<const std::byte> file, JournalImage& image) {
       clock_ns = possible_ns(clock_ns);
     }
   }
-  if (header.version > 2) {
-    image.losses = losses_in(header, image.sequence);
-  }
+  image.losses = losses_in(header, image.sequence);
   image.entries_lost = header.entries_lost.load(std::memory_order_relaxed);
   image.notes_lost = header.notes_lost.load(std::memory_order_relaxed);
   const std::uint64_t notes = header.notes.load(std::memory_order_relaxed);

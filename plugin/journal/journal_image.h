@@ -39,7 +39,7 @@ struct JournalImage {
   std::int64_t read_at_realtime_ns = 0;  ///< just before the journal and the rings were read
   std::uint64_t sequence = 0;            ///< number of the checkpoint; 0: there is none
   assemble::Checkpoint checkpoint{};
-  std::optional<LossCounts> losses;                  ///< not known in version 2
+  std::optional<LossCounts> losses;                  ///< nothing if they cannot be right
   std::map<std::uint64_t, std::string> first_lines;  ///< first lines, by segment
   std::string final_path;
   std::map<std::uint32_t, assemble::Communicator> communicators;

@@ -34,7 +34,7 @@ def run(options, thread, number, for_ever, steps=STEPS):
         variables = {"LD_PRELOAD": options.no_memory, "NO_MEMORY_THREAD": thread, "NO_MEMORY_FROM": number}
         if for_ever:
             variables["NO_MEMORY_FOR_EVER"] = 1
-        process = house.begin("steps", *steps, RINGSIDE_METRICS_DIR=house.root, **variables)
+        process = house.begin("steps", *steps, **variables)
         if thread == "ringside-ctl":
             limit = time.monotonic() + 1
             while not list(house.rings.glob("*/control")) and time.monotonic() < limit:

@@ -68,8 +68,6 @@ def variables(place, good, options):
     check("problem", "variable", "RINGSIDE_RING_BYTES=banana", RINGSIDE_RING_BYTES="banana")
     check("problem", "variable", "RINGSIDE_EVENT is not a variable of Ringside; did you mean "
           "RINGSIDE_EVENTS?", RINGSIDE_EVENT="coll")
-    check("problem", "variable", "RINGSIDE_METRICS_LISTEN has no effect any more: `ringside exporter`",
-          RINGSIDE_METRICS_LISTEN="9401")
     check("ok", "variable", "all RINGSIDE_ variables that are set are good",
           RINGSIDE_LAUNCH="1-2", RINGSIDE_JOB="x")
     check("problem", "variable", "another profiler plugin", place.options.library,

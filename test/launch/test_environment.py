@@ -162,12 +162,10 @@ def names(place):
                 if "ringside[" in line and " warning: " in line]
 
     wrong = "RINGSIDE_EVENT is not a variable of Ringside; did you mean RINGSIDE_EVENTS?"
-    gone = ("RINGSIDE_METRICS_LISTEN has no effect any more: `ringside exporter` serves the metrics "
-            "of all processes of a host")
     require(said() == [], f"{said()}")
     require(said(RINGSIDE_EVENTS="coll", RINGSIDE_JOB="x", RINGSIDE_LAUNCH="1-2") == [], "right ones")
-    lines = said(RINGSIDE_EVENT="coll", RINGSIDE_METRICS_LISTEN="9401")
-    require(lines == [wrong, gone], f"{lines}")
+    lines = said(RINGSIDE_EVENT="coll")
+    require(lines == [wrong], f"{lines}")
     _, err = place.ringside("run", "--", "true", RINGSIDE_EVENT="coll")
     require(err.count(f"ringside run: {wrong}\n") == 1, err)
 

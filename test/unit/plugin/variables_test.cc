@@ -126,12 +126,3 @@ TEST_CASE("what is Ringside's, or somebody else's, is not called wrong") {
     CHECK(trouble_with(name).empty());
   }
 }
-
-TEST_CASE("an old name says what replaces it") {
-  for (const char* const name :
-       {"RINGSIDE_METRICS_DIR", "RINGSIDE_METRICS_LISTEN", "RINGSIDE_METRICS_SECONDS"}) {
-    CHECK(trouble_with(name) == std::string(name) +
-                                    " has no effect any more: `ringside exporter` serves the "
-                                    "metrics of all processes of a host");
-  }
-}
