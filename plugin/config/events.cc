@@ -4,7 +4,6 @@
 #include <array>
 #include <utility>
 
-#include "plugin/abi/event_types.h"
 #include "plugin/assemble/event_names.h"
 
 namespace ringside::control {
@@ -96,7 +95,7 @@ bool kernels_can_hurt(const NcclFacts& nccl) {
 }
 
 std::uint32_t resolve_events(const EventChoice& choice, const NcclFacts& nccl) {
-  const std::uint32_t has = abi::valid_event_mask(nccl.abi_version);
+  const std::uint32_t has = record::types_of_interface(nccl.abi_version);
   std::uint32_t types = choice.types;
   if (choice.use_default) {
     types |= kColl | kP2p | kProxy | kCopyEngine;

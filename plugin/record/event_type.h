@@ -5,7 +5,9 @@
 #ifndef RINGSIDE_PLUGIN_RECORD_EVENT_TYPE_H
 #define RINGSIDE_PLUGIN_RECORD_EVENT_TYPE_H
 
+#include <array>
 #include <bit>
+#include <cstddef>
 #include <cstdint>
 
 namespace ringside::record {
@@ -47,6 +49,17 @@ constexpr EventType type_of_bit(std::uint64_t bit) {
     return EventType::kUnknown;
   }
   return static_cast<EventType>(std::countr_zero(bit));
+}
+
+/// The types that a version of the interface knows, as bits. No other bit may be set in NCCL's
+/// mask: an adapter for an older version filters the events, but NCCL still pays for them.
+constexpr std::uint32_t types_of_interface(int version) {
+  constexpr std::array<EventType, 8> kEnd = {
+      EventType::kGroup,    EventType::kKernelCh, EventType::kKernelCh,    EventType::kGroupApi,
+      EventType::kGroupApi, EventType::kCeColl,   EventType::kKernelPhase, EventType::kUnknown};
+  return version < 0 || version >= static_cast<int>(kEnd.size())
+             ? 0
+             : bit(kEnd[static_cast<std::size_t>(version)]) - 1;
 }
 
 enum class EventState : std::uint16_t {

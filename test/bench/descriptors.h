@@ -11,7 +11,7 @@
 #include <type_traits>
 #include <unistd.h>
 
-#include "plugin/abi/event_types.h"
+#include "test/abi/event_types.h"
 #include "plugin/abi/versions.h"
 
 namespace ringside::bench {

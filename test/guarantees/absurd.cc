@@ -7,7 +7,7 @@
 #include <dlfcn.h>
 #include <limits>
 
-#include "plugin/abi/event_types.h"
+#include "test/abi/event_types.h"
 #include "plugin/abi/versions.h"
 #include "test/guarantees/scenarios.h"
 

@@ -12,7 +12,7 @@
 #include <thread>
 #include <unistd.h>
 
-#include "plugin/abi/event_types.h"
+#include "test/abi/event_types.h"
 
 namespace ringside::guarantees {
 

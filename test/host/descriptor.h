@@ -7,7 +7,7 @@
 
 #include <type_traits>
 
-#include "plugin/abi/event_types.h"
+#include "test/abi/event_types.h"
 #include "test/host/enum_names.h"
 #include "test/host/profiler_plugin.h"
 #include "test/host/recording.h"

@@ -14,7 +14,7 @@
 #include <unordered_map>
 #include <zlib.h>
 
-#include "plugin/abi/event_types.h"
+#include "test/abi/event_types.h"
 #include "test/host/enum_names.h"
 
 namespace ringside::host {

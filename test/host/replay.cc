@@ -11,7 +11,7 @@
 #include <unistd.h>
 #include <utility>
 
-#include "plugin/abi/event_types.h"
+#include "test/abi/event_types.h"
 #include "test/host/descriptor.h"
 
 namespace ringside::host {

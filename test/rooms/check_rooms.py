@@ -27,7 +27,7 @@ ROOMS = {
     "plugin/nvtx": ["plugin/assemble", "plugin/record"],
     "plugin/recover": ["plugin/assemble", "plugin/config/events.h", "plugin/export",
                        "plugin/journal", "plugin/record", "plugin/result"],
-    "plugin/config": ["plugin/abi", "plugin/assemble", "plugin/journal", "plugin/nvtx",
+    "plugin/config": ["plugin/assemble", "plugin/journal", "plugin/nvtx",
                       "plugin/record", "plugin/result"],
     # The writer of the trace knows no session; the thread does.
     "plugin/drain": ["plugin/assemble", "plugin/config", "plugin/export", "plugin/journal",

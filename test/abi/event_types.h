@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Event types and states of NCCL's profiler interface. Their numbers are the same in every version.
-// An older version lacks the last ones.
-#ifndef RINGSIDE_PLUGIN_ABI_EVENT_TYPES_H
-#define RINGSIDE_PLUGIN_ABI_EVENT_TYPES_H
+// Event types and states of NCCL's profiler interface, as a program gives them to the plugin: by
+// themselves, so that a wrong number in the plugin is found. Their numbers are the same in every
+// version. An older version lacks the last ones.
+#ifndef RINGSIDE_TEST_ABI_EVENT_TYPES_H
+#define RINGSIDE_TEST_ABI_EVENT_TYPES_H
 
 #include <cstdint>
 
@@ -90,4 +91,4 @@ constexpr std::uint32_t valid_event_mask(int abi_version) {
 
 }  // namespace ringside::abi
 
-#endif  // RINGSIDE_PLUGIN_ABI_EVENT_TYPES_H
+#endif  // RINGSIDE_TEST_ABI_EVENT_TYPES_H
