@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Finds what the project builds on and says at the end what is missing and what that means.
 
-set(ringside_needed spdlog simdjson CLI11 nlohmann_json ZLIB)
+set(ringside_needed simdjson CLI11 nlohmann_json ZLIB)
 if(RINGSIDE_BUILD_TESTS)
   list(APPEND ringside_needed Catch2)
 endif()

@@ -19,6 +19,4 @@ set(CMAKE_FIND_ROOT_PATH_MODE_PACKAGE ONLY)
 set(CMAKE_CXX_STANDARD_INCLUDE_DIRECTORIES "$ENV{RINGSIDE_WHEEL_PREFIX}/include")
 set(RINGSIDE_MICROHTTPD_ARCHIVE "$ENV{RINGSIDE_WHEEL_PREFIX}/lib/libmicrohttpd.a")
 # In the library directory of the machine that the packages are of.
-file(GLOB spdlog_DIR "$ENV{RINGSIDE_WHEEL_HEADERS}/usr/lib/*/cmake/spdlog")
-file(GLOB fmt_DIR "$ENV{RINGSIDE_WHEEL_HEADERS}/usr/lib/*/cmake/fmt")
 file(GLOB nlohmann_json_DIR "$ENV{RINGSIDE_WHEEL_HEADERS}/usr/*/cmake/nlohmann_json")

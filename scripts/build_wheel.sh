@@ -27,8 +27,8 @@ prefix=$work/prefix
 headers=$output/headers
 tools=$output/tools/bin
 sources=(zlib simdjson sqlite3 libmicrohttpd pugixml)
-# Headers and scripts, the same on every machine; the two libraries are what CMake's files name.
-packages=(libcli11-dev nlohmann-json3-dev libspdlog-dev libspdlog1.10 libfmt-dev libfmt9 node-d3)
+# Headers and scripts, the same on every machine.
+packages=(libcli11-dev nlohmann-json3-dev node-d3)
 mkdir -p "$work" "$prefix/lib" "$prefix/include"
 
 skip() {
@@ -187,7 +187,7 @@ collect_licences() {
   for name in "${sources[@]}"; do
     cp "$(source_of "$name")/debian/copyright" "$work/licences/$name.txt"
   done
-  for name in libcli11-dev nlohmann-json3-dev libspdlog-dev libfmt-dev node-d3; do
+  for name in libcli11-dev nlohmann-json3-dev node-d3; do
     cp -L "$headers/usr/share/doc/$name/copyright" "$work/licences/$name.txt"
   done
   for name in libcxx libcxxabi libunwind; do

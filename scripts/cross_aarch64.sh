@@ -13,8 +13,8 @@ cd "$(dirname "$0")/.."
 build=$(realpath -m "${1:-build/aarch64}")
 sysroot=$build/sysroot
 # CLI11 and Catch2 are headers, the same for every machine.
-libraries=(libsimdjson-dev libsimdjson14 zlib1g-dev zlib1g libspdlog-dev libspdlog1.10
-           libfmt-dev libfmt9 libsqlite3-dev libsqlite3-0 libpugixml-dev libpugixml1v5)
+libraries=(libsimdjson-dev libsimdjson14 zlib1g-dev zlib1g libsqlite3-dev libsqlite3-0
+           libpugixml-dev libpugixml1v5)
 
 for tool in aarch64-linux-gnu-g++ qemu-aarch64-static apt-get dpkg-deb; do
   if ! command -v "$tool" > /dev/null; then

@@ -9,8 +9,8 @@
 #   --dry-run  only say what is missing
 set -euo pipefail
 
-packages=(binutils catch2 cmake curl g++ libbenchmark-dev libcli11-dev libfmt-dev libmicrohttpd-dev
-  libpugixml-dev libsimdjson-dev libspdlog-dev libsqlite3-dev ninja-build nlohmann-json3-dev
+packages=(binutils catch2 cmake curl g++ libbenchmark-dev libcli11-dev libmicrohttpd-dev
+  libpugixml-dev libsimdjson-dev libsqlite3-dev ninja-build nlohmann-json3-dev
   node-d3 python3 zlib1g-dev)
 development_packages=(abigail-tools ccache chromium chromium-driver clang-14 clang-format-14
   clang-tidy-14 g++-aarch64-linux-gnu iproute2 libclang-rt-14-dev libmpich-dev libopenmpi-dev

@@ -6,10 +6,9 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <ctime>
 #include <fcntl.h>
-#include <mutex>
-#include <spdlog/logger.h>
-#include <spdlog/sinks/base_sink.h>
+#include <new>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -18,32 +17,12 @@
 namespace ringside::control {
 namespace {
 
-// Appends to a file that is open. spdlog's own sink would open the file once more by its name,
-// which may be a link by then, and would follow it.
-class DescriptorSink final : public spdlog::sinks::base_sink<std::mutex> {
- public:
-  explicit DescriptorSink(int file) : file_(file) {}
-  ~DescriptorSink() override {
-    if (file_ != STDERR_FILENO) {
-      close(file_);
-    }
+// In one piece, so that lines of several processes do not mix. A line that cannot be written is
+// lost.
+void write_line(int file, std::string_view line) {
+  while (write(file, line.data(), line.size()) < 0 && errno == EINTR) {
   }
-  DescriptorSink(const DescriptorSink&) = delete;
-  DescriptorSink& operator=(const DescriptorSink&) = delete;
-
- private:
-  void sink_it_(const spdlog::details::log_msg& message) override {
-    spdlog::memory_buf_t line;
-    formatter_->format(message, line);
-    // In one piece, so that lines of several processes do not mix. A line that cannot be written is
-    // lost.
-    while (write(file_, line.data(), line.size()) < 0 && errno == EINTR) {
-    }
-  }
-  void flush_() override {}
-
-  const int file_;
-};
+}
 
 // -1, and errno. The file is made private to the user; neither a link nor another user's file is
 // taken, who would read along or has put it there. Nor is a pipe: one that nobody reads would hold
@@ -65,50 +44,38 @@ int open_log(const std::string& path) {
 
 }  // namespace
 
-// A logger of our own, never registered: the application may use spdlog too.
-struct Log::Implementation {
-  spdlog::logger logger;
-  explicit Implementation(spdlog::sink_ptr sink) : logger("ringside", std::move(sink)) {
-    logger.set_pattern("%Y-%m-%d %H:%M:%S.%e ringside[%P] %l: %v");
-    logger.flush_on(spdlog::level::info);
-    logger.set_error_handler([](const std::string&) {});
-  }
-};
-
 Log::Log(const std::string& target) {
-  std::string trouble;
-  if (target != "stderr") {
-    if (const int file = open_log(target); file >= 0) {
-      implementation_ = std::make_unique<Implementation>(std::make_shared<DescriptorSink>(file));
-      file_ = file;
-      return;
-    }
-    trouble = std::strerror(errno);
+  if (target == "stderr") {
+    return;
   }
-  // spdlog's own sink has a lock for the process, which in the child of a fork may be held for
-  // ever.
-  implementation_ =
-      std::make_unique<Implementation>(std::make_shared<DescriptorSink>(STDERR_FILENO));
-  if (!trouble.empty()) {
-    warn("RINGSIDE_LOG=" + target + " cannot be written (" + trouble +
-         "); messages go to stderr instead");
+  if (const int file = open_log(target); file >= 0) {
+    file_ = file;
+    return;
+  }
+  warn("RINGSIDE_LOG=" + target + " cannot be written (" + std::strerror(errno) +
+       "); messages go to stderr instead");
+}
+
+Log::~Log() {
+  if (file_ != STDERR_FILENO) {
+    close(file_);
   }
 }
 
-Log::~Log() = default;
-
-// spdlog's own handler of exceptions makes a text, and may throw once more.
-void Log::info(std::string_view message) noexcept {
+// No lock: in the child of a fork it might be held for ever.
+void Log::write(const char* level, std::string_view message) noexcept {
   try {
-    implementation_->logger.info(spdlog::string_view_t(message.data(), message.size()));
-  } catch (...) {
-  }
-}
-
-void Log::warn(std::string_view message) noexcept {
-  try {
-    implementation_->logger.warn(spdlog::string_view_t(message.data(), message.size()));
-  } catch (...) {
+    timespec now{};
+    clock_gettime(CLOCK_REALTIME, &now);
+    tm local{};
+    localtime_r(&now.tv_sec, &local);
+    std::array<char, 80> head;
+    const std::size_t size = std::strftime(head.data(), head.size(), "%Y-%m-%d %H:%M:%S", &local);
+    std::snprintf(head.data() + size, head.size() - size,
+                  ".%03d ringside[%d] %s: ", static_cast<int>(now.tv_nsec / 1'000'000),
+                  static_cast<int>(getpid()), level);
+    write_line(file_, std::string(head.data()).append(message).append("\n"));
+  } catch (const std::bad_alloc&) {
   }
 }
 
@@ -117,10 +84,7 @@ void Log::warn_plainly(const char* message) noexcept {
   const int size = std::snprintf(line.data(), line.size(), "ringside[%d] warning: %s\n",
                                  static_cast<int>(getpid()), message);
   const auto most = static_cast<int>(line.size()) - 1;
-  while (size > 0 &&
-         write(file_, line.data(), static_cast<std::size_t>(std::min(size, most))) < 0 &&
-         errno == EINTR) {
-  }
+  write_line(file_, {line.data(), static_cast<std::size_t>(std::clamp(size, 0, most))});
 }
 
 }  // namespace ringside::control

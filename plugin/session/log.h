@@ -6,7 +6,6 @@
 #ifndef RINGSIDE_PLUGIN_SESSION_LOG_H
 #define RINGSIDE_PLUGIN_SESSION_LOG_H
 
-#include <memory>
 #include <string>
 #include <string_view>
 
@@ -22,15 +21,15 @@ class Log {
   Log& operator=(const Log&) = delete;
 
   // A message for which memory is too short is lost.
-  void info(std::string_view message) noexcept;
-  void warn(std::string_view message) noexcept;
+  void info(std::string_view message) noexcept { write("info", message); }
+  void warn(std::string_view message) noexcept { write("warning", message); }
   /// Needs no memory, for what is to be said where there is none. One line without its end.
   void warn_plainly(const char* message) noexcept;
 
  private:
-  struct Implementation;
-  std::unique_ptr<Implementation> implementation_;
-  int file_ = 2;
+  void write(const char* level, std::string_view message) noexcept;
+
+  int file_ = 2;  ///< standard error
 };
 
 }  // namespace ringside::control

@@ -37,7 +37,7 @@ PIP_VARIABLES = {"PIP_DISABLE_PIP_VERSION_CHECK": "1", "PIP_RETRIES": "1", "PIP_
 # scripts/build_wheel.sh links these into the programs, or compiles them into these.
 LINKED = [f"{name}.txt" for name in (
     "zlib", "simdjson", "sqlite3", "pugixml", "libmicrohttpd", "libmicrohttpd-COPYING",
-    "libcli11-dev", "nlohmann-json3-dev", "libspdlog-dev", "libfmt-dev", "node-d3", "nvtx", "llvm-libcxx",
+    "libcli11-dev", "nlohmann-json3-dev", "node-d3", "nvtx", "llvm-libcxx",
     "llvm-libcxxabi", "llvm-libunwind", "zig", "glibc")]
 # As NCCL writes it to NCCL_TOPO_DUMP_FILE.
 TOPOLOGY = """<system version="1"><cpu numaid="0">{}</cpu></system>""".format("".join(
