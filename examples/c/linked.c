@@ -8,7 +8,7 @@
 #include <string.h>
 
 static int check(int result, const char* what) {
-  if (result != RINGSIDE_OK) fprintf(stderr, "linked: %s failed with %d\n", what, result);
+  if (result != RINGSIDE_OK) fprintf(stderr, "linked: %s: %s\n", what, ringside_error_text(result));
   return result == RINGSIDE_OK;
 }
 

@@ -19,7 +19,6 @@ int main(int argument_count, char** arguments) {
   const ringside_start_options options = {sizeof options, "coll,p2p"};
   int result = profiler.start(&options);
 
-  /* A library that is older than ranges answers with an error, and nothing else happens. */
   profiler.push("step", "looked_up.c:23");
   /* The work with NCCL would be here. */
   profiler.pop();
@@ -27,7 +26,7 @@ int main(int argument_count, char** arguments) {
   if (result == RINGSIDE_OK) result = profiler.stop();
   if (result == RINGSIDE_OK) result = profiler.dump(arguments[1]);
   if (result != RINGSIDE_OK) {
-    fprintf(stderr, "looked_up: Ringside answered %d (see ringside.h)\n", result);
+    fprintf(stderr, "looked_up: %s\n", profiler.error_text(result));
     return 1;
   }
   printf("Ringside %s wrote %s\n", profiler.version(), arguments[1]);

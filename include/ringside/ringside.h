@@ -26,6 +26,15 @@
 extern "C" {
 #endif
 
+/* The version of this header. ringside_version() has that of the library. */
+#define RINGSIDE_VERSION_MAJOR 0
+#define RINGSIDE_VERSION_MINOR 1
+#define RINGSIDE_VERSION_PATCH 0
+
+/* The names of events, for ringside_start and RINGSIDE_EVENTS. */
+#define RINGSIDE_EVENT_NAMES \
+  "coll, p2p, kernel, proxy, steps, ctrl, net, ce, phase, all, default, none"
+
 #if defined(RINGSIDE_BUILDING_PLUGIN)
 #define RINGSIDE_API __attribute__((visibility("default")))
 #else
@@ -106,6 +115,10 @@ RINGSIDE_API int ringside_status(ringside_status_info* info);
 /* Returns the library's version, "major.minor.patch", a static text. */
 RINGSIDE_API const char* ringside_version(void);
 
+/* Returns what a result means, without a full stop, a static text; "unknown error" for any other
+ * number. */
+RINGSIDE_API const char* ringside_error_text(int result);
+
 /* Puts a mark with this text (UTF-8, cut at 1,000 bytes) into the trace, at this moment of the
  * calling thread. At most 65,536 marks and beginnings and ends of ranges may wait to be written.
  * Beyond that the mark is lost and counted in the trace, and the result is RINGSIDE_ERROR_BUSY.
@@ -143,6 +156,7 @@ typedef struct ringside_functions {
   int (*push)(const char* text, const char* source);
   int (*pop)(void);
   int (*is_recording)(void);
+  const char* (*error_text)(int result);
 } ringside_functions;
 
 #ifdef __cplusplus
@@ -154,44 +168,30 @@ typedef struct ringside_functions {
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 /* dlopen of the same file returns the instance that NCCL has loaded, or will load. Like NCCL, this
- * tries the value as it is, and then, if it has no slash, libnccl-profiler-<value>.so. */
+ * tries the value as it is, and then, if it has no slash, libnccl-profiler-<value>.so. "none", in
+ * any case, is no plugin. */
 static inline void* ringside_open_library(const char* name) {
   char file[1024];
   void* library;
   if (name == NULL || name[0] == '\0') name = "libnccl-profiler.so";
+  if (strcasecmp(name, "none") == 0) return NULL;
   library = dlopen(name, RTLD_NOW | RTLD_LOCAL);
   if (library != NULL || strchr(name, '/') != NULL) return library;
   if (snprintf(file, sizeof file, "libnccl-profiler-%s.so", name) >= (int)sizeof file) return NULL;
   return dlopen(file, RTLD_NOW | RTLD_LOCAL);
 }
 
-/* These replace functions that the library is too old for. */
-static inline int ringside_no_push(const char* text, const char* source) {
-  (void)text;
-  (void)source;
-  return RINGSIDE_ERROR_NOT_FOUND;
-}
-static inline int ringside_no_pop(void) {
-  return RINGSIDE_ERROR_NOT_FOUND;
-}
-static inline int ringside_always_recording(void) {
-  return 1;
-}
-
-/*
- * Fills functions. The library stays loaded. RINGSIDE_ERROR_NOT_FOUND: the library cannot be loaded
- * or lacks Ringside's functions, and all members are NULL. If the library is older than push and
- * pop, these two functions only return RINGSIDE_ERROR_NOT_FOUND. is_recording is always 1 with a
- * library that is older than it.
- */
+/* Fills functions. The library stays loaded. RINGSIDE_ERROR_NOT_FOUND: the library cannot be loaded
+ * or lacks one of Ringside's functions, and all members are NULL. */
 static inline int ringside_open(ringside_functions* functions) {
   static const char* const names[] = {
-      "ringside_start",  "ringside_stop",    "ringside_dump",
-      "ringside_status", "ringside_version", "ringside_mark",
-      "ringside_push",   "ringside_pop",     "ringside_is_recording"};
-  enum { count = sizeof names / sizeof names[0], needed = 6 };
+      "ringside_start",        "ringside_stop",      "ringside_dump", "ringside_status",
+      "ringside_version",      "ringside_mark",      "ringside_push", "ringside_pop",
+      "ringside_is_recording", "ringside_error_text"};
+  enum { count = sizeof names / sizeof names[0] };
   void* found[count];
   void* library;
   size_t i;
@@ -201,17 +201,12 @@ static inline int ringside_open(ringside_functions* functions) {
   if (library == NULL) return RINGSIDE_ERROR_NOT_FOUND;
   for (i = 0; i < count; i++) {
     found[i] = dlsym(library, names[i]);
-    if (found[i] == NULL && i < needed) {
+    if (found[i] == NULL) {
       dlclose(library);
       return RINGSIDE_ERROR_NOT_FOUND;
     }
   }
   memcpy(functions, found, sizeof *functions);
-  if (functions->push == NULL || functions->pop == NULL) {
-    functions->push = ringside_no_push;
-    functions->pop = ringside_no_pop;
-  }
-  if (functions->is_recording == NULL) functions->is_recording = ringside_always_recording;
   return RINGSIDE_OK;
 }
 #endif /* RINGSIDE_NO_OPEN */

@@ -37,21 +37,29 @@ int finalize(void* context) noexcept {
 }
 
 }  // namespace
+
+/// A table, followed by NULL pointers: for an NCCL that looks for members which were added to this
+/// version after it was released.
+template <typename Profiler>
+struct Exported {
+  Profiler table;
+  const void* later_members[8];
+};
+
 }  // namespace ringside::abi
 
 // NCCL looks for these names. A constant has to be declared `extern` to be seen from outside.
-#define RINGSIDE_TABLE(version, its_init)                                                \
-  extern "C" {                                                                           \
-  __attribute__((visibility(                                                             \
-      "default"))) extern const ringside::abi::version::Profiler ncclProfiler_##version; \
-  const ringside::abi::version::Profiler ncclProfiler_##version = {                      \
-      "Ringside",                                                                        \
-      ringside::abi::its_init,                                                           \
-      ringside::abi::start_event<ringside::abi::version::EventDescr>,                    \
-      ringside::abi::stop_event,                                                         \
-      ringside::abi::record_event_state<ringside::abi::version::EventStateArgs>,         \
-      ringside::abi::finalize,                                                           \
-  };                                                                                     \
+#define RINGSIDE_TABLE(version, its_init)                                                         \
+  extern "C" {                                                                                    \
+  __attribute__((visibility(                                                                      \
+      "default"))) extern const ringside::abi::Exported<ringside::abi::version::Profiler>         \
+      ncclProfiler_##version;                                                                     \
+  const ringside::abi::Exported<ringside::abi::version::Profiler> ncclProfiler_##version = {      \
+      {"Ringside", ringside::abi::its_init,                                                       \
+       ringside::abi::start_event<ringside::abi::version::EventDescr>, ringside::abi::stop_event, \
+       ringside::abi::record_event_state<ringside::abi::version::EventStateArgs>,                 \
+       ringside::abi::finalize},                                                                  \
+      {}};                                                                                        \
   }
 
 RINGSIDE_TABLE(v1, init_without_identity<1>)

@@ -10,6 +10,7 @@
 #include "plugin/config/thread_place.h"
 #include "plugin/journal/journal.h"
 #include "plugin/record/ring_pool.h"
+#include "ringside/ringside.h"
 
 namespace ringside::control {
 namespace {
@@ -139,10 +140,8 @@ Variable text(const char* name, const char* meaning, const char* values,
 }
 
 Variable events() {
-  Variable made =
-      text("RINGSIDE_EVENTS", "the events that are recorded",
-           "a list of coll, p2p, kernel, proxy, steps, ctrl, net, ce, phase, all, default, none",
-           &Config::events_text, "default");
+  Variable made = text("RINGSIDE_EVENTS", "the events that are recorded",
+                       "a list of " RINGSIDE_EVENT_NAMES, &Config::events_text, "default");
   made.read = [](std::string_view given, Config& config, std::string& detail) {
     std::string unknown;
     const auto choice = parse_events(given, unknown);

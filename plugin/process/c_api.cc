@@ -3,6 +3,7 @@
 // The C API of include/ringside/ringside.h. It checks arguments and lets no exception out.
 #include <cstddef>
 #include <cstring>
+#include <string_view>
 
 #include "plugin/config/version.h"
 #include "plugin/process/profiler.h"
@@ -23,6 +24,15 @@ int with_session(Action action) noexcept {
     return RINGSIDE_ERROR_DISABLED;
   }
 }
+
+#define RINGSIDE_TEXT(number) #number
+#define RINGSIDE_VERSION_TEXT(major, minor, patch) \
+  RINGSIDE_TEXT(major) "." RINGSIDE_TEXT(minor) "." RINGSIDE_TEXT(patch)
+
+static_assert(std::string_view(ringside::control::kVersion) ==
+                  RINGSIDE_VERSION_TEXT(RINGSIDE_VERSION_MAJOR, RINGSIDE_VERSION_MINOR,
+                                        RINGSIDE_VERSION_PATCH),
+              "ringside.h has another version than the project");
 
 }  // namespace
 
@@ -66,6 +76,29 @@ int ringside_status(ringside_status_info* info) {
 
 const char* ringside_version(void) {
   return ringside::control::kVersion;
+}
+
+const char* ringside_error_text(int result) {
+  switch (result) {
+    case RINGSIDE_OK:
+      return "success";
+    case RINGSIDE_ERROR_ARGUMENT:
+      return "an argument is not valid; names of events are " RINGSIDE_EVENT_NAMES;
+    case RINGSIDE_ERROR_EXISTS:
+      return "the file exists already";
+    case RINGSIDE_ERROR_IO:
+      return "a file could not be created or written";
+    case RINGSIDE_ERROR_DISABLED:
+      return "this process records nothing: the child of a fork, or no memory at load";
+    case RINGSIDE_ERROR_TIMEOUT:
+      return "no complete dump within ten seconds";
+    case RINGSIDE_ERROR_NOT_FOUND:
+      return "there is no such library, or it lacks functions of Ringside";
+    case RINGSIDE_ERROR_BUSY:
+      return "too much waits to be written";
+    default:
+      return "unknown error";
+  }
 }
 
 int ringside_mark(const char* text) {

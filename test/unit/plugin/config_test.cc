@@ -5,6 +5,7 @@
 #include <map>
 
 #include "plugin/record/event_type.h"
+#include "ringside/ringside.h"
 #include "test/unit/catch.h"
 
 using namespace ringside::control;
@@ -99,6 +100,13 @@ TEST_CASE("markers are for whatever tool is attached unless something else is as
   CHECK(config.gpu_serial == "1322");
   CHECK(config.vm_id == "vm-7");
   CHECK(config.warnings.empty());
+}
+
+TEST_CASE("the names of events that ringside.h has are those that are read") {
+  CHECK(read({{"RINGSIDE_EVENTS", RINGSIDE_EVENT_NAMES}}).warnings.empty());
+  const Config wrong = read({{"RINGSIDE_EVENTS", "coll,nothing"}});
+  REQUIRE(wrong.warnings.size() == 1);
+  CHECK(wrong.warnings[0].find("a list of " RINGSIDE_EVENT_NAMES) != std::string::npos);
 }
 
 TEST_CASE("what can be sampled is in the warning") {
