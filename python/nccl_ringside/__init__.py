@@ -12,6 +12,10 @@ The plugin is loaded by NCCL, with `ringside run -- COMMAND`. Without it every f
 and returns False, and status() says why. Neither torch nor NCCL is needed, nor imported.
 """
 
+import importlib as _importlib
+from typing import TYPE_CHECKING as _TYPE_CHECKING
+from typing import Any as _Any
+
 from ._api import (
     RingsideError,
     Status,
@@ -26,9 +30,21 @@ from ._api import (
     status,
     stop,
 )
-from ._load import Traces, load
 from ._place import plugin_path
 from ._profile import Profiler, profile, schedule
+
+if _TYPE_CHECKING:
+    from . import torch as torch
+    from ._load import Traces, load
+
+
+# What most programs do without is imported when it is used.
+def __getattr__(name: str) -> _Any:
+    if name == "torch":
+        return _importlib.import_module(".torch", __name__)
+    if name in ("Traces", "load"):
+        return getattr(_importlib.import_module("._load", __name__), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 __all__ = [
     "Profiler",

@@ -7,6 +7,7 @@ import contextlib
 import functools
 import importlib
 import itertools
+import logging
 import os
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -23,6 +24,7 @@ from ._printed import Printer, leads, nvtx_mark
 from ._where import ModuleHooks, Where, module_path
 
 LEVELS = ("ALL", "CROSSNODE", "NONE")
+_LOG = logging.getLogger("nccl_ringside")
 _TRUE = ("true", "1", "t", "y", "yes")
 
 
@@ -76,6 +78,8 @@ class Annotation:
         modules: Any = None,
     ) -> None:
         self.level, self.prints = level, prints
+        self.unmarked: list[str] = []  # functions of another form, which get no ranges
+        self.absent: list[str] = []  # functions that this version of PyTorch lacks
         self.shows_nvtx = False
         self._is_crossnode = level == "CROSSNODE"
         self._around: list[Around] = []
@@ -139,16 +143,19 @@ class Annotation:
         end: Optional[Callable[[Any], None]] = None,
     ) -> None:
         is_compiling = self._torch.compiler.is_dynamo_compiling
-        # A function that this version of PyTorch lacks, or has in another form, is not marked.
-        with contextlib.suppress(ValueError, AttributeError, TypeError):
-            around = Around(
-                getattr(module, name),
-                Library(True) if end else self._library,
-                is_compiling,
-                begin,
-                end or self._end,
+        full_name = f"{module.__name__}.{name}"
+        function = getattr(module, name, None)
+        if function is None:
+            self.absent.append(full_name)
+            return
+        library = Library(True) if end else self._library
+        try:
+            self._around.append(Around(function, library, is_compiling, begin, end or self._end))
+        except (ValueError, AttributeError, TypeError):
+            self.unmarked.append(full_name)
+            _LOG.warning(
+                "%s is not the plain function that annotate() knows: it gets no ranges", full_name
             )
-            self._around.append(around)
 
     def _initialized(self, _: Any) -> None:
         self._groups.publish_host()
@@ -297,20 +304,23 @@ class Annotation:
         return self._groups.crosses_nodes(group)
 
     def announce(self) -> None:
-        """Rank 0 says what is on."""
+        """Rank 0 logs what is on, and prints it if calls are printed, too."""
         if os.environ.get("RANK", "0") != "0":
             return
+        text = "Ringside: calls of torch.distributed "
         if self.level == "NONE":
-            print("Ringside: calls of torch.distributed are not marked.", flush=True)
-            return
-        which = "across nodes " if self.level == "CROSSNODE" else ""
-        shown = ", shown to NVTX" if self.shows_nvtx else ""
-        printed = "and printed" if self.prints else "and not printed"
-        print(
-            f"Ringside: calls of torch.distributed {which}are marked{shown} {printed} "
-            f"(GPU_SERIAL {self._printer.gpu_serial()}, VM_ID {self._printer.vm_id}).",
-            flush=True,
-        )
+            text += "are not marked."
+        else:
+            which = "across nodes " if self.level == "CROSSNODE" else ""
+            shown = ", shown to NVTX" if self.shows_nvtx else ""
+            printed = "and printed" if self.prints else "and not printed"
+            text += (
+                f"{which}are marked{shown} {printed} "
+                f"(GPU_SERIAL {self._printer.gpu_serial()}, VM_ID {self._printer.vm_id})."
+            )
+        _LOG.info("%s", text)
+        if self.prints:
+            print(text, flush=True)
 
     def remove(self) -> None:
         """Leaves torch.distributed as it was; a second time it does nothing."""
@@ -356,7 +366,9 @@ def annotate(
     With `nvtx` each call is also a mark in NVTX, with the JSON of a printed line, before it; without
     this argument it is where a tool is attached (NVTX_INJECTION64_PATH). `modules` is a model: what
     its modules call in forward() has the name of the innermost one.
-    The result's remove(), or the end of its `with` block, undoes it.
+    The result's remove(), or the end of its `with` block, undoes it. `unmarked` of the result names
+    the functions of torch.distributed that could not be changed, and `absent` those that this
+    PyTorch lacks. What is on, and each unmarked function, goes to the logger `nccl_ringside`.
     """
     global _current
     require("level", level, OPTIONAL_TEXT, f"one of {', '.join(LEVELS)}, or None")

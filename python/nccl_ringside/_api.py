@@ -3,37 +3,61 @@
 
 from __future__ import annotations
 
-import contextlib
 import ctypes
 import dataclasses
 import os
-import sys
-from collections.abc import Iterator
-from typing import Optional, Union
+from types import TracebackType
+from typing import Any, Optional, Union
 
 from . import _library
+from ._blocks import StepBlock, line_of_program
 from ._checked import OPTIONAL_TEXT, require
 from ._library import StartOptions, StatusInfo, search
 
-_ERRORS = {
-    _library.ARGUMENT: "invalid argument, or an unknown event name",
-    _library.EXISTS: "the file exists already",
-    _library.IO: "a file could not be created or written",
-    _library.DISABLED: "this process records nothing (a forked child, or no memory at load)",
-    _library.TIMEOUT: "no complete dump within ten seconds",
-    _library.NOT_FOUND: "the plugin that is loaded is older than this function",
-    _library.BUSY: "too much waits to be written",
-}
 # A program must not end because its profiler has no room, or because it was forked.
-_HARMLESS = (_library.DISABLED, _library.NOT_FOUND, _library.BUSY)
+_HARMLESS = (_library.DISABLED, _library.BUSY)
+# Results after which `errno` says why.
+_OF_FILES = (_library.EXISTS, _library.IO)
 
 
-class RingsideError(RuntimeError):
-    """A function of the plugin failed; `code` is what it returned (ringside.h)."""
+class RingsideError(OSError):
+    """A function of the plugin failed; `code` is what it returned (ringside.h).
 
-    def __init__(self, function: str, code: int) -> None:
-        super().__init__(f"{function}: {_ERRORS.get(code, 'unknown error')} ({code})")
+    `errno`, `strerror` and `filename` are set if a file was the reason. If it exists already, the
+    error is a FileExistsError, too.
+    """
+
+    def __init__(
+        self, function: str, code: int, reason: str, number: int = 0, path: Optional[str] = None
+    ) -> None:
+        if number != 0:
+            super().__init__(number, os.strerror(number), path)
         self.code = code
+        self._made_of = (function, code, reason, number, path)
+
+    def __str__(self) -> str:
+        function, _, reason, number, path = self._made_of
+        why = f" ({os.strerror(number)})" if number != 0 else ""
+        return f"{function}: {reason}{why}" + (f": {path!r}" if path is not None else "")
+
+    def __reduce__(self) -> Any:
+        return type(self), self._made_of
+
+
+class _FileExists(RingsideError, FileExistsError):
+    pass
+
+
+def _error(function: str, code: int, path: Optional[str] = None) -> RingsideError:
+    kind = _FileExists if code == _library.EXISTS else RingsideError
+    number = ctypes.get_errno() if code in _OF_FILES else 0
+    return kind(function, code, _reason(code), number, path)
+
+
+def _reason(code: int) -> str:
+    library = search.library()
+    text: bytes = b"unknown error" if library is None else library.ringside_error_text(code)
+    return text.decode()
 
 
 @dataclasses.dataclass(frozen=True)
@@ -74,7 +98,7 @@ def _quiet(function: str, code: int) -> bool:
     if code in _HARMLESS:
         return False
     if code != 0:
-        raise RingsideError(function, code)
+        raise _error(function, code)
     return True
 
 
@@ -102,7 +126,10 @@ def start(events: Optional[str] = None) -> bool:
     if library is None:
         return False
     options = StartOptions(ctypes.sizeof(StartOptions), None if events is None else _text(events))
-    return _quiet("ringside_start", library.ringside_start(ctypes.byref(options)))
+    code: int = library.ringside_start(ctypes.byref(options))
+    if code == _library.ARGUMENT:
+        raise RingsideError(f"start({events!r})", code, _reason(code))
+    return _quiet("ringside_start", code)
 
 
 def stop() -> bool:
@@ -114,7 +141,7 @@ def stop() -> bool:
 def dump(path: Union[str, "os.PathLike[str]", None] = None) -> bool:
     """Writes everything so far to `path`, a new file, or beside the trace.
 
-    False: the plugin is not loaded. RingsideError: there is no file.
+    False: the plugin is not loaded. RingsideError: there is no file; it has `errno` and `filename`.
     """
     require("path", path, (str, os.PathLike, type(None)), "a path or None")
     library = search.library()
@@ -122,7 +149,7 @@ def dump(path: Union[str, "os.PathLike[str]", None] = None) -> bool:
         return False
     code = library.ringside_dump(None if path is None else os.fsencode(path))
     if code != 0:
-        raise RingsideError("ringside_dump", code)
+        raise _error("ringside_dump", code, None if path is None else os.fsdecode(path))
     return True
 
 
@@ -150,18 +177,28 @@ def pop() -> bool:
     return library is not None and _quiet("ringside_pop", library.ringside_pop())
 
 
-@contextlib.contextmanager
-def named_range(text: str) -> Iterator[None]:
-    """A range of the calling thread, as long as the `with` block or the decorated function."""
-    # contextlib's functions are between here and the caller.
-    caller = sys._getframe(1)
-    while caller.f_back is not None and caller.f_code.co_filename == contextlib.__file__:
-        caller = caller.f_back
+class named_range(StepBlock):
+    """A range of the calling thread, as long as the `with` block or the decorated function.
+
+    While a decorated coroutine or generator waits, other code runs on its thread. The range ends
+    there, and begins anew when the function goes on. Ranges belong to threads: do not `await` in a
+    `with` block if other tasks of the thread have ranges, too.
+    """
+
+    def __init__(self, text: str) -> None:
+        require("text", text, str, "text")
+        self._text = text
+
+    def __enter__(self) -> None:
+        push(self._text, line_of_program())
+
     # The plugin pairs the two even if it had no room for the first.
-    push(text, f"{caller.f_code.co_filename}:{caller.f_lineno}")
-    try:
-        yield
-    finally:
+    def __exit__(
+        self,
+        kind: Optional[type[BaseException]],
+        error: Optional[BaseException],
+        traceback: Optional[TracebackType],
+    ) -> None:
         pop()
 
 
@@ -174,7 +211,7 @@ def status() -> Status:
     info = StatusInfo(struct_size=ctypes.sizeof(StatusInfo))
     code: int = library.ringside_status(ctypes.byref(info))
     if code != 0:
-        return Status(loaded=True, library=name, reason=_ERRORS.get(code, f"error {code}"))
+        return Status(loaded=True, library=name, reason=_reason(code))
     return Status(
         loaded=True,
         library=name,

@@ -7,6 +7,7 @@ import contextlib
 import datetime
 import os
 import socket
+import time
 import urllib.parse
 import weakref
 from collections.abc import Sequence
@@ -14,7 +15,10 @@ from typing import Any, Optional
 
 # A mark has a thousand bytes in all.
 _MOST_RANKS_BYTES = 350
-_HOSTS_WAIT = datetime.timedelta(seconds=30)
+# Ranks annotate at nearly the same time, or do not at all. So one short wait is enough; whoever
+# comes later is asked for without a wait.
+_HOSTS_WAIT = datetime.timedelta(seconds=1)
+_ASK_AGAIN_S = 1.0
 
 
 def ranks_text(ranks: Sequence[int]) -> str:
@@ -87,7 +91,7 @@ class Groups:
         self._groups: dict[int, Group] = {}
         self._hosts: dict[int, str] = {}
         self._hosts_from: Any = lambda: None  # the group whose store has them
-        self._waited = False
+        self._ask_again_s: Optional[float] = None  # None: the ranks were not asked yet
 
     def find(self, group: Any) -> Optional[Group]:
         """The group that a call's argument means; None if this rank is not in it."""
@@ -113,30 +117,43 @@ class Groups:
         world = self._c10d.GroupMember.WORLD
         if world is None or self._hosts_from() is world:
             return
-        self._hosts_from, self._hosts, self._waited = weakref.ref(world), {}, False
+        self._hosts_from, self._hosts, self._ask_again_s = weakref.ref(world), {}, None
         store = self._c10d._get_default_store()
         store.set(f"ringside/host/{self._c10d.get_rank()}", host_identity())
 
     def crosses_nodes(self, group: Group) -> bool:
-        """Whether ranks of the group are on several hosts. If this is not known, they are."""
+        """Whether ranks of the group are on several hosts. While this is not known, they are."""
         if group.crosses_nodes is None:
             group.crosses_nodes = self._differ(group.ranks)
-        return group.crosses_nodes
+        return group.crosses_nodes is not False
 
     def is_on_other_node(self, rank: int, peer: int) -> bool:
-        return self._differ((rank, peer))
+        return self._differ((rank, peer)) is not False
 
-    def _differ(self, ranks: Sequence[int]) -> bool:
+    def _differ(self, ranks: Sequence[int]) -> Optional[bool]:
+        """None: a rank has not told its host. Perhaps it does not annotate."""
         self.publish_host()
         unknown = [rank for rank in ranks if rank not in self._hosts]
-        if unknown and not self._waited:
-            keys = [f"ringside/host/{rank}" for rank in unknown]
-            store = self._c10d._get_default_store()
-            try:
-                store.wait(keys, _HOSTS_WAIT)
-                for rank, key in zip(unknown, keys):
-                    self._hosts[rank] = store.get(key).decode()
-            except RuntimeError:
-                self._waited = True  # a rank does not annotate; the others must not wait again
+        if unknown:
+            self._ask_for_hosts(unknown)
         hosts = {self._hosts.get(rank) for rank in ranks}
-        return len(hosts) > 1 or None in hosts
+        known = len(hosts - {None})
+        return True if known > 1 else None if None in hosts else False
+
+    def _ask_for_hosts(self, ranks: Sequence[int]) -> None:
+        now_s = time.monotonic()
+        if self._ask_again_s is not None and now_s < self._ask_again_s:
+            return
+        keys = [f"ringside/host/{rank}" for rank in ranks]
+        store = self._c10d._get_default_store()
+        try:
+            if self._ask_again_s is None:
+                self._ask_again_s = now_s
+                store.wait(keys, _HOSTS_WAIT)
+            elif not store.check(keys):
+                self._ask_again_s = now_s + _ASK_AGAIN_S
+                return
+            for rank, key in zip(ranks, keys):
+                self._hosts[rank] = store.get(key).decode()
+        except RuntimeError:
+            self._ask_again_s = time.monotonic() + _ASK_AGAIN_S

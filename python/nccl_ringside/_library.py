@@ -50,14 +50,6 @@ class StatusInfo(ctypes.Structure):
     ]
 
 
-def _no_range(*_: object) -> int:
-    return NOT_FOUND
-
-
-def _always() -> int:
-    return 1
-
-
 def _declare(library: ctypes.CDLL) -> bool:
     """Whether the library is Ringside's; its functions are declared then."""
     try:
@@ -67,36 +59,31 @@ def _declare(library: ctypes.CDLL) -> bool:
         library.ringside_status.argtypes = [ctypes.POINTER(StatusInfo)]
         library.ringside_mark.argtypes = [ctypes.c_char_p]
         library.ringside_version.restype = ctypes.c_char_p
-    except AttributeError:
-        return False
-    if hasattr(library, "ringside_push") and hasattr(library, "ringside_pop"):
+        library.ringside_error_text.argtypes = [ctypes.c_int]
+        library.ringside_error_text.restype = ctypes.c_char_p
         library.ringside_push.argtypes = [ctypes.c_char_p, ctypes.c_char_p]
         library.ringside_pop.argtypes = []
-    else:  # a library older than ranges
-        setattr(library, "ringside_push", _no_range)
-        setattr(library, "ringside_pop", _no_range)
-    if hasattr(library, "ringside_is_recording"):
         library.ringside_is_recording.argtypes = []
-    else:
-        setattr(library, "ringside_is_recording", _always)
+    except AttributeError:
+        return False
     return True
 
 
-def _open(name: str, mode: int = 0) -> Optional[ctypes.CDLL]:
+def _load(name: str, mode: int = 0) -> Optional[ctypes.CDLL]:
     try:
         # The instance and its name stay: the plugin is never unloaded.
-        library = ctypes.CDLL(name, mode=os.RTLD_NOW | os.RTLD_LOCAL | mode)
+        return ctypes.CDLL(name, mode=os.RTLD_NOW | os.RTLD_LOCAL | mode, use_errno=True)
     except (OSError, ValueError):
         return None
-    return library if _declare(library) else None
 
 
-def _named_by_environment(name: str) -> Optional[ctypes.CDLL]:
-    # As NCCL: the value as it is; then, if it has no slash, as the part of a name.
-    library = _open(name or "libnccl-profiler.so")
-    if library is None and "/" not in name:
-        library = _open(f"libnccl-profiler-{name}.so")
-    return library
+def _may_be_ours(path: str) -> bool:
+    """False for a file that certainly lacks our functions: another profiler's."""
+    try:
+        with open(path, "rb") as file:
+            return b"ringside_error_text" in file.read()
+    except OSError:
+        return True  # dlopen tells
 
 
 def _mapped() -> Optional[ctypes.CDLL]:
@@ -107,8 +94,8 @@ def _mapped() -> Optional[ctypes.CDLL]:
         return None
     for path in sorted(paths):
         if "nccl-profiler" in os.path.basename(path):
-            library = _open(path, os.RTLD_NOLOAD)
-            if library is not None:
+            library = _load(path, os.RTLD_NOLOAD)
+            if library is not None and _declare(library):
                 return library
     return None
 
@@ -120,6 +107,7 @@ class _Search:
         self._lock = threading.Lock()
         self._library: Optional[ctypes.CDLL] = None
         self._searched_for: Optional[str] = None
+        self._of_others: set[str] = set()  # libraries that are never loaded again
         self._searched_at_s = 0.0
 
     def library(self) -> Optional[ctypes.CDLL]:
@@ -133,8 +121,29 @@ class _Search:
             )
             if self._library is None and is_due:
                 self._searched_for, self._searched_at_s = name, now_s
-                self._library = _named_by_environment(name) or _mapped()
+                self._library = self._named_by_environment(name) or _mapped()
             return self._library
+
+    # As NCCL: the value as it is; then, if it has no slash, as the part of a name.
+    def _named_by_environment(self, name: str) -> Optional[ctypes.CDLL]:
+        if name.lower() == "none":
+            return None
+        library = self._open(name or "libnccl-profiler.so")
+        if library is None and "/" not in name:
+            library = self._open(f"libnccl-profiler-{name}.so")
+        return library
+
+    # Another profiler's library begins to work when it is loaded. So that happens once, where its
+    # file is not known, and else not at all.
+    def _open(self, name: str) -> Optional[ctypes.CDLL]:
+        if name in self._of_others:
+            return None
+        library = _load(name) if "/" not in name or _may_be_ours(name) else None
+        if library is not None and _declare(library):
+            return library
+        if library is not None or "/" in name and os.path.exists(name):
+            self._of_others.add(name)
+        return None
 
     def why_not(self) -> str:
         """Why there is no library, and what to do."""

@@ -125,7 +125,12 @@ def load(*paths: _Path, options: Sequence[str] = ()) -> Traces:
     require("options", options, (list, tuple), "a list of texts")
     for option in options:
         require("option", option, str, "a text")
-    importlib.import_module("pyarrow")  # before the work, if it is missing
+    try:
+        importlib.import_module("pyarrow")
+    except ModuleNotFoundError as error:
+        raise ModuleNotFoundError(
+            "load() needs pyarrow: pip install 'nccl-ringside[arrow]'", name="pyarrow"
+        ) from error
     directory = tempfile.TemporaryDirectory(prefix="ringside-load-")
     database = os.path.join(directory.name, "traces.sqlite")
     done = subprocess.run(

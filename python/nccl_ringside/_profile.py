@@ -3,27 +3,48 @@
 
 from __future__ import annotations
 
-import contextlib
-from collections.abc import Callable, Iterator
+import os
+import threading
+from collections.abc import Callable
 from types import TracebackType
 from typing import Any, Optional, Union
 
 from . import _api
+from ._blocks import Block
 from ._checked import OPTIONAL_TEXT, require, require_callable
 
 
-@contextlib.contextmanager
-def profile(events: Optional[str] = None) -> Iterator[None]:
+class profile(Block):
     """Records while the `with` block or the decorated function runs, and nothing after it.
 
     Set RINGSIDE_START=0 (`ringside run --start-off`) so that nothing is recorded before it either.
-    Without the plugin it does nothing.
+    Blocks that begin while one is open, on any thread, add nothing: `events` of the first one
+    count, and recording ends when the last one ends. Without the plugin it does nothing.
     """
-    _api.start(events)
-    try:
-        yield
-    finally:
-        _api.stop()
+
+    _lock = threading.Lock()
+    _open = 0
+
+    def __init__(self, events: Optional[str] = None) -> None:
+        require("events", events, OPTIONAL_TEXT, "text or None")
+        self._events = events
+
+    def __enter__(self) -> None:
+        with profile._lock:
+            if profile._open == 0:
+                _api.start(self._events)
+            profile._open += 1
+
+    def __exit__(
+        self,
+        kind: Optional[type[BaseException]],
+        error: Optional[BaseException],
+        traceback: Optional[TracebackType],
+    ) -> None:
+        with profile._lock:
+            profile._open -= 1
+            if profile._open == 0:
+                _api.stop()
 
 
 def _name_of(action: object) -> str:
@@ -119,7 +140,7 @@ def schedule(
     return action
 
 
-class Profiler(contextlib.ContextDecorator):
+class Profiler(Block):
     """Records the active steps of a loop, and no others.
 
         with Profiler(schedule=torch.profiler.schedule(wait=1, warmup=1, active=2)) as profiler:
@@ -174,7 +195,7 @@ class Profiler(contextlib.ContextDecorator):
         if self.on_trace_ready is not None:
             self.on_trace_ready(self)
 
-    def dump(self, path: str) -> bool:
+    def dump(self, path: Union[str, "os.PathLike[str]", None] = None) -> bool:
         """As nccl_ringside.dump."""
         return _api.dump(path)
 

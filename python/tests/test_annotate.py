@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import contextlib
+import datetime
 import importlib
 import importlib.util
 import inspect
@@ -185,6 +186,104 @@ def test_a_mark_in_nvtx_is_made_where_a_tool_listens(monkeypatch: pytest.MonkeyP
     assert _printed.nvtx_mark(Torch, None) is None
     with pytest.raises(ValueError, match="without NVTX"):
         _printed.nvtx_mark(Torch, True)
+
+
+def test_what_is_on_is_logged_and_printed_only_if_calls_are(
+    capsys: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level("INFO")
+    _annotate.annotate("NONE")
+    assert capsys.readouterr().out == ""
+    assert [(each.name, each.getMessage()) for each in caplog.records] == [
+        ("nccl_ringside", "Ringside: calls of torch.distributed are not marked.")
+    ]
+    _annotate.annotate("NONE", print=True)
+    assert "are not marked." in capsys.readouterr().out
+
+
+def test_functions_that_cannot_be_changed_are_named(caplog: pytest.LogCaptureFixture) -> None:
+    class Distributed:
+        __name__ = "torch.distributed"
+
+        @staticmethod
+        def plain() -> None:
+            pass
+
+        @staticmethod
+        def other(**arguments: int) -> None:
+            pass
+
+    class Torch:
+        class compiler:
+            @staticmethod
+            def is_dynamo_compiling() -> bool:
+                return False
+
+    annotation = _annotate.Annotation("NONE", False)
+    annotation._torch, annotation._library = Torch, _around.Library(True)
+    for name in ("plain", "other", "lacking"):
+        annotation._put_around(Distributed(), name, lambda _: None)
+    for around in annotation._around:
+        around.restore()
+    assert len(annotation._around) == 1
+    assert annotation.unmarked == ["torch.distributed.other"]
+    assert annotation.absent == ["torch.distributed.lacking"]
+    (line,) = [each.getMessage() for each in caplog.records]
+    assert line.startswith("torch.distributed.other is not the plain function")
+
+
+class Store:
+    """PyTorch's store, as far as hosts need it."""
+
+    def __init__(self) -> None:
+        self.hosts: dict[str, str] = {}
+        self.waits: list[float] = []
+
+    def set(self, key: str, value: str) -> None:
+        self.hosts[key] = value
+
+    def get(self, key: str) -> bytes:
+        return self.hosts[key].encode()
+
+    def check(self, keys: list[str]) -> bool:
+        return all(key in self.hosts for key in keys)
+
+    def wait(self, keys: list[str], timeout: datetime.timedelta) -> None:
+        self.waits.append(timeout.total_seconds())
+        if not self.check(keys):
+            raise RuntimeError("wait timeout")
+
+
+def test_a_rank_that_does_not_annotate_is_waited_for_once_and_not_for_long(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    store, world = Store(), Store()  # any object can be the world
+
+    class C10d:
+        _world = None
+
+        class GroupMember:
+            WORLD = world
+
+        _get_default_store = staticmethod(lambda: store)
+        get_rank = staticmethod(lambda: 0)
+
+    class Torch:
+        class distributed:
+            distributed_c10d = C10d
+            _functional_collectives = None
+            ProcessGroup = None
+
+    monkeypatch.setattr(_groups, "_ASK_AGAIN_S", 0.0)
+    groups = _groups.Groups(Torch)
+    group: Any = _groups.Group.__new__(_groups.Group)
+    group.ranks, group.crosses_nodes = (0, 1), None
+    assert groups.crosses_nodes(group) and groups.crosses_nodes(group)
+    assert len(store.waits) == 1 and store.waits[0] <= 1
+    store.hosts["ringside/host/1"] = store.hosts["ringside/host/0"]
+    assert not groups.crosses_nodes(group) and not groups.is_on_other_node(0, 1)
+    store.hosts["ringside/host/2"] = "another"
+    assert groups.is_on_other_node(0, 2) and len(store.waits) == 1
 
 
 def test_without_torch_and_level_nothing_is_imported() -> None:

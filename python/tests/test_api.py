@@ -3,9 +3,16 @@
 
 from __future__ import annotations
 
+import errno
+import pathlib
 from collections.abc import Callable
+from typing import Any
+
+import pytest
 
 from conftest import Job, counts, named, plugin, read
+
+from nccl_ringside import _library
 
 Run = Callable[..., Job]
 
@@ -107,6 +114,43 @@ def test_without_the_plugin_nothing_happens_and_the_status_says_why(run: Run) ->
     assert job.err == ""
 
 
+def test_the_import_is_cheap_and_has_the_module_for_torch(run: Run) -> None:
+    job = run(
+        """
+        import json, sys
+        import nccl_ringside
+        heavy = [name for name in ("sqlite3", "subprocess", "tempfile", "torch", "nccl_ringside.torch")
+                 if name in sys.modules]
+        print(json.dumps([heavy, nccl_ringside.torch.annotate.__name__, nccl_ringside.load.__name__,
+                          hasattr(nccl_ringside, "nothing")]))
+        """
+    )
+    assert job.answer == [[], "annotate", "load", False]
+
+
+def test_another_profilers_library_is_not_loaded_again_and_again(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: pathlib.Path
+) -> None:
+    loaded: list[str] = []
+    real = _library.ctypes.CDLL
+
+    def load(name: str, **named: Any) -> Any:
+        loaded.append(name)
+        return real(name, **named)
+
+    monkeypatch.setattr(_library.ctypes, "CDLL", load)
+    monkeypatch.setattr(_library, "_SEARCH_AGAIN_S", 0.0)
+    monkeypatch.setattr(_library, "_mapped", lambda: None)
+    file = tmp_path / "other.so"
+    file.write_bytes(b"ncclProfiler_v4")
+    for name, times in (("libm.so.6", 1), (str(file), 0), ("None", 0)):
+        monkeypatch.setenv("NCCL_PROFILER_PLUGIN", name)
+        search = _library._Search()
+        assert [search.library() for _ in range(3)] == [None] * 3
+        assert loaded.count(name) == times, name
+        assert name in search.why_not()
+
+
 def test_a_plugin_that_the_environment_does_not_name_is_found(run: Run) -> None:
     job = run(
         """
@@ -128,17 +172,19 @@ def test_a_plugin_that_the_environment_does_not_name_is_found(run: Run) -> None:
 def test_what_is_wrong_is_an_error_and_what_is_harmless_is_not(run: Run) -> None:
     job = run(
         """
-        import json, os
+        import json, os, pickle
         import nccl_ringside as ringside
-        codes = []
+        errors = []
         for call in (lambda: ringside.start("coll,nothing"), lambda: ringside.dump("no/such/file"),
                      lambda: ringside.dump("there")):
             open("there", "w").close()
             try:
                 call()
-                codes.append(0)
             except ringside.RingsideError as error:
-                codes.append(error.code)
+                again = pickle.loads(pickle.dumps(error))
+                assert (str(again), again.errno) == (str(error), error.errno)
+                errors.append([error.code, error.errno, error.filename, str(error),
+                               isinstance(error, OSError), isinstance(error, FileExistsError)])
         read, write = os.pipe()
         child = os.fork()
         if child == 0:
@@ -147,13 +193,18 @@ def test_what_is_wrong_is_an_error_and_what_is_harmless_is_not(run: Run) -> None
             os.write(write, json.dumps(answer).encode())
             os._exit(0)
         os.waitpid(child, 0)
-        print(json.dumps([codes, json.loads(os.read(read, 4096))]))
+        print(json.dumps([errors, json.loads(os.read(read, 4096))]))
         """
     )
-    codes, child = job.answer
-    assert codes == [-1, -3, -2]
+    (unknown, missing, existing), child = job.answer
+    assert unknown[:3] == [-1, None, None] and unknown[4:] == [True, False]
+    assert "start('coll,nothing')" in unknown[3] and "coll, p2p, kernel, proxy" in unknown[3]
+    assert missing[:3] == [-3, errno.ENOENT, "no/such/file"] and missing[4:] == [True, False]
+    assert "(No such file or directory): 'no/such/file'" in missing[3]
+    assert existing[:3] == [-2, errno.EEXIST, "there"] and existing[4:] == [True, True]
+    assert "'there'" in existing[3]
     # The parent has opened no communicator, so its child may make a profiler of its own, or none.
-    assert child[2] is True and (child[0] is True or "forked" in child[3])
+    assert child[2] is True and (child[0] is True or "fork" in child[3])
 
 
 def test_status_has_the_layout_of_the_header(run: Run) -> None:

@@ -84,6 +84,14 @@ def test_what_cannot_be_read_is_said(
         nccl_ringside.load()
 
 
+def test_without_pyarrow_the_extra_is_named(
+    tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    with pytest.raises(ModuleNotFoundError, match=r"pip install 'nccl-ringside\[arrow\]'"):
+        nccl_ringside.load(tmp_path)
+
+
 def test_the_tool_is_looked_for_beside_python_and_in_path(
     tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
