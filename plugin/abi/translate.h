@@ -221,10 +221,8 @@ int start_event(void* context, void** handle, Descr* descr) noexcept {
 }
 
 [[gnu::noinline]] inline int stop_in_full(void* handle) noexcept {
-  if (handle != nullptr) {
-    record::g_recorder.stop(handle);
-    record::g_recorder.end_range(handle);
-  }
+  record::g_recorder.stop(handle);
+  record::g_recorder.end_range(handle);
   return 0;
 }
 
@@ -235,9 +233,7 @@ inline int stop_event(void* handle) noexcept {
 [[gnu::noinline]] inline int state_in_full(void* handle, record::EventState state,
                                            std::uint64_t value, std::int32_t steps,
                                            bool args_null) noexcept {
-  if (handle != nullptr) {
-    record::g_recorder.state(handle, state, value, steps, args_null);
-  }
+  record::g_recorder.state(handle, state, value, steps, args_null);
   return 0;
 }
 

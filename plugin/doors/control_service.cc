@@ -224,11 +224,15 @@ Answer answer_of_drain(Session& session, std::string verb,
     std::optional<std::string> text RINGSIDE_GUARDED_BY(mutex);
   };
   auto made = std::make_shared<Made>();
-  session.tell_drain_thread([made, make = std::move(make)](TraceWriter& writer) {
-    std::string text = make(writer);
-    const threads::MutexLock lock(made->mutex);
-    made->text = std::move(text);
-  });
+  const bool is_accepted =
+      session.tell_drain_thread([made, make = std::move(make)](TraceWriter& writer) {
+        std::string text = make(writer);
+        const threads::MutexLock lock(made->mutex);
+        made->text = std::move(text);
+      });
+  if (!is_accepted) {
+    return refused("busy", "too many requests wait for the thread that writes the trace");
+  }
   return {{}, [&session, made, verb = std::move(verb), members_of](std::string& line) {
             const threads::MutexLock lock(made->mutex);
             if (!made->text) {

@@ -55,6 +55,10 @@ void Dump::finish(Result result) noexcept {
 
 void DumpWriter::write(std::shared_ptr<Dump> dump, exporting::TraceSnapshot content) {
   const threads::MutexLock lock(mutex_);
+  if (jobs_.size() == kMostJobs) {
+    dump->finish({EBUSY, "too many dumps wait to be written"});
+    return;
+  }
   jobs_.push_back({std::move(dump), std::move(content)});
   if (!is_running_ && !threads::start_background_thread("ringside-dump", 0, thread_main, this)) {
     jobs_.back().dump->finish(Result(EAGAIN));

@@ -54,13 +54,17 @@ class DumpWriter {
   DumpWriter(const DumpWriter&) = delete;
   DumpWriter& operator=(const DumpWriter&) = delete;
 
-  /// Has a dump written; it is finished later. Throws std::bad_alloc.
+  /// Has a dump written; it is finished later, or with EBUSY now if too many wait. Throws
+  /// std::bad_alloc.
   void write(std::shared_ptr<Dump> dump, exporting::TraceSnapshot content);
 
   /// Waits until no dump is being written. Returns false if one still is at this time.
   bool wait_until_idle(std::chrono::steady_clock::time_point until);
 
  private:
+  /// What is in flight takes up to 250 MB of each.
+  static constexpr std::size_t kMostJobs = 8;
+
   struct Job {
     std::shared_ptr<Dump> dump;
     exporting::TraceSnapshot content;

@@ -54,10 +54,16 @@ bool is_open_here(const struct stat& file) {
   return false;
 }
 
-// Whether this is the journal of a process that has died.
-bool is_left_over(const std::string& journal) {
+// Whether this is the directory of a process of this user that has died. `name` is its own: only
+// what has this process's number in it can be of another copy of this library here.
+bool is_left_over(const std::string& path, std::string_view name) {
   struct stat about {};
-  if (lstat(journal.c_str(), &about) != 0 || is_open_here(about)) {
+  if (lstat(path.c_str(), &about) != 0 || about.st_uid != geteuid()) {
+    return false;
+  }
+  const std::string journal = path + "/" + assemble::kJournalName;
+  const bool may_be_own = name.find("." + std::to_string(getpid()) + ".") != std::string_view::npos;
+  if (lstat(journal.c_str(), &about) != 0 || (may_be_own && is_open_here(about))) {
     return false;
   }
   const int file = open(journal.c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
@@ -178,7 +184,7 @@ std::size_t RingDirectory::count_left_over(const std::string& parent, std::size_
       continue;
     }
     const std::string path = parent + "/" + std::string(name);
-    if (!is_left_over(path + "/" + assemble::kJournalName)) {
+    if (!is_left_over(path, name)) {
       continue;
     }
     ++count;

@@ -48,8 +48,8 @@ class RingDirectory {
   /// child of a fork.
   void remove(unsigned rings);
 
-  /// How many directories in `parent` are of processes that have died, and how many bytes they
-  /// hold.
+  /// How many directories in `parent` are of processes of this user that have died, and how many
+  /// bytes they hold.
   static std::size_t count_left_over(const std::string& parent, std::size_t& bytes);
 
  private:

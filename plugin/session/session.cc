@@ -268,15 +268,24 @@ std::shared_ptr<Dump> Session::order_dump(const std::string& path) {
     return nullptr;
   }
   auto dump = std::make_shared<Dump>(path.empty() ? next_dump_path_locked() : path);
+  if (dumps_.size() == kMostOrders) {
+    dump->finish({EBUSY, "too many dumps wait to be written"});
+    return dump;
+  }
   dumps_.push_back(dump);
   wake_.notify_one();
   return dump;
 }
 
-void Session::tell_drain_thread(Note note) {
+bool Session::tell_drain_thread(Note note) {
   const MutexLock lock(mutex_);
+  if (orders_ == kMostOrders) {
+    return false;
+  }
+  ++orders_;
   notes_.add(std::move(note));
   wake_.notify_one();
+  return true;
 }
 
 bool Session::ensure_thread() {
@@ -308,6 +317,7 @@ void Session::look_at_masks() {
 std::size_t Session::take_notes(std::vector<Note>& notes) {
   const MutexLock lock(mutex_);
   writer_.set_marks_refused(mark_room_.marks_refused(), mark_room_.ranges_refused());
+  orders_ = 0;
   return notes_.take(notes);
 }
 

@@ -62,10 +62,12 @@ class Session {
   bool has_start_at_once();
   /// With 0, the window ends at once.
   void order_stop(std::int64_t at_realtime_ns);
-  /// An empty path: a name beside the trace. NULL if there is no thread to write it.
+  /// An empty path: a name beside the trace. NULL if there is no thread to write it. If too many
+  /// dumps wait, the dump is finished with EBUSY.
   std::shared_ptr<Dump> order_dump(const std::string& path);
   /// Has the drain thread call `note`, soon. A note that throws is tried again, up to three times.
-  void tell_drain_thread(Note note);
+  /// False if too many wait.
+  bool tell_drain_thread(Note note);
   /// Any thread may call those of its functions that its header names so.
   const TraceWriter& writer() const { return writer_; }
   /// They are made before the drain thread begins.
@@ -109,6 +111,10 @@ class Session {
     std::int32_t nranks = 0;
   };
 
+  /// Dumps, and other orders of clients, that may wait: the drain thread may wait for a file
+  /// system for long, and a client that goes away leaves its order.
+  static constexpr std::size_t kMostOrders = 64;
+
   void prepare_rings();
   bool ensure_thread() RINGSIDE_REQUIRES(mutex_);
   std::string next_dump_path_locked() RINGSIDE_REQUIRES(mutex_);
@@ -128,6 +134,7 @@ class Session {
   Recording recording_ RINGSIDE_GUARDED_BY(mutex_);
   MarkRoom mark_room_ RINGSIDE_GUARDED_BY(mutex_);
   std::deque<std::shared_ptr<Dump>> dumps_ RINGSIDE_GUARDED_BY(mutex_);
+  std::size_t orders_ RINGSIDE_GUARDED_BY(mutex_) = 0;  ///< of tell_drain_thread(), in notes_
   int default_dumps_ RINGSIDE_GUARDED_BY(mutex_) = 0;
   CommunicatorRank rank_ RINGSIDE_GUARDED_BY(mutex_);
   bool is_announced_ RINGSIDE_GUARDED_BY(mutex_) = false;

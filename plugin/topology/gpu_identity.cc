@@ -21,9 +21,11 @@ Function find(void* library, const char* name, const char* older_name) {
   return reinterpret_cast<Function>(found);
 }
 
-std::string uuid_text(const std::array<unsigned char, 16>& bytes) {
+using Uuid = std::array<unsigned char, 16>;
+
+std::string uuid_text(const char* prefix, const Uuid& bytes) {
   constexpr char kHex[] = "0123456789abcdef";
-  std::string text = "GPU-";
+  std::string text = prefix;
   for (std::size_t i = 0; i < bytes.size(); ++i) {
     if (i == 4 || i == 6 || i == 8 || i == 10) {
       text.push_back('-');
@@ -47,10 +49,16 @@ std::optional<GpuIdentity> current_gpu() {
   if (get_device != nullptr && get_device(&device) == 0) {
     found = GpuIdentity{};
     found->index = device;
-    std::array<unsigned char, 16> uuid{};
+    // Of an instance of a divided GPU (MIG) the older function gives the GPU's UUID, the newer one
+    // the instance's.
+    Uuid uuid{};
+    Uuid of_gpu{};
     const auto get_uuid = find<DeviceGetUuid>(driver, "cuDeviceGetUuid_v2", "cuDeviceGetUuid");
+    const auto get_of_gpu = find<DeviceGetUuid>(driver, "cuDeviceGetUuid", nullptr);
     if (get_uuid != nullptr && get_uuid(uuid.data(), device) == 0) {
-      found->uuid = uuid_text(uuid);
+      const bool is_instance =
+          get_of_gpu != nullptr && get_of_gpu(of_gpu.data(), device) == 0 && of_gpu != uuid;
+      found->uuid = uuid_text(is_instance ? "MIG-" : "GPU-", uuid);
     }
     std::array<char, 32> pci{};
     const auto get_pci = find<DeviceGetPciBusId>(driver, "cuDeviceGetPCIBusId", nullptr);

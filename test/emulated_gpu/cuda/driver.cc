@@ -111,14 +111,19 @@ CUresult cuDeviceGetName(char* name, int size, CUdevice ordinal) {
   return CUDA_SUCCESS;
 }
 
-CUresult cuDeviceGetUuid_v2(CUuuid* uuid, CUdevice ordinal) {
+CUresult cuDeviceGetUuid(CUuuid* uuid, CUdevice ordinal) {
   if (!is_device(ordinal)) return CUDA_ERROR_INVALID_DEVICE;
   std::memcpy(uuid->bytes, device(ordinal).uuid.data(), sizeof uuid->bytes);
   return CUDA_SUCCESS;
 }
 
-CUresult cuDeviceGetUuid(CUuuid* uuid, CUdevice ordinal) {
-  return cuDeviceGetUuid_v2(uuid, ordinal);
+// Of an instance of a divided GPU, this is the instance's.
+CUresult cuDeviceGetUuid_v2(CUuuid* uuid, CUdevice ordinal) {
+  const CUresult result = cuDeviceGetUuid(uuid, ordinal);
+  if (result == CUDA_SUCCESS && environment_number("EMUGPU_MIG", 0) != 0) {
+    uuid->bytes[15] = static_cast<char>(~uuid->bytes[15]);
+  }
+  return result;
 }
 
 CUresult cuDeviceTotalMem_v2(std::size_t* bytes, CUdevice) {

@@ -64,9 +64,13 @@ def hangs(setup):
 
 
 def turned_off(setup):
-    job = run_on(setup, "dgx_h100", RINGSIDE_TOPOLOGY="0")
-    for trace in job.traces():
-        check(not readings(trace), "RINGSIDE_TOPOLOGY=0, but there is a topology")
+    for prefix, variables in (("GPU-", {}), ("MIG-", {"EMUGPU_MIG": "1"})):
+        job = run_on(setup, "dgx_h100", RINGSIDE_TOPOLOGY="0", **variables)
+        for trace in job.traces():
+            check(not readings(trace), "RINGSIDE_TOPOLOGY=0, but there is a topology")
+            gpus = [line["args"]["gpu"] for line in trace.lines
+                    if line["name"] == "ringside_communicator"]
+            check(gpus and all(gpu["uuid"].startswith(prefix) for gpu in gpus), f"{gpus}")
 
 
 TESTS = {"nccl-topology": faults, "nccl-topology-hangs": hangs, "nccl-topology-off": turned_off}

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "plugin/session/notes.h"
 
+#include <cerrno>
 #include <new>
+#include <optional>
 
+#include "plugin/session/session.h"
 #include "test/unit/catch.h"
 
 using namespace ringside;
@@ -30,6 +33,33 @@ TEST_CASE("a note for which memory is too short is tried three times, and others
   CHECK(others == 2);
   CHECK(taken.list().empty());
   CHECK_FALSE(taken.apply(writer));
+}
+
+TEST_CASE("orders whose clients have gone do not fill the memory of a process that cannot write") {
+  const Config config;
+  TraceWriter writer(config);
+  Log log("stderr");
+  Session session(config, log, writer, [] { return true; });  // a thread that does nothing
+  constexpr std::size_t kOrders = 1000;
+  std::size_t dumps = 0;
+  std::size_t others = 0;
+  for (std::size_t i = 0; i < kOrders; ++i) {
+    const auto dump = session.order_dump("/nowhere");
+    REQUIRE(dump != nullptr);
+    const std::optional<Result> result = dump->result();
+    CHECK((!result || result->error() == EBUSY));
+    dumps += result ? 0 : 1;
+    others += session.tell_drain_thread([](TraceWriter&) {}) ? 1 : 0;
+  }
+  CHECK(dumps > 10);
+  CHECK(dumps < 100);
+  CHECK(others > 10);
+  CHECK(others < 100);
+  threads::kDrainThread.assume();
+  std::vector<Note> taken;
+  session.take_notes(taken);
+  CHECK(taken.size() == others);
+  CHECK(session.tell_drain_thread([](TraceWriter&) {}));
 }
 
 TEST_CASE("notes of windows keep their room until they are applied") {
