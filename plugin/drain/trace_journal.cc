@@ -25,27 +25,31 @@ void TraceJournal::announce(const assemble::Communicator& communicator, const Nc
   if (!journal_) {
     return;
   }
+  assemble::Communicator noted = communicator;
+  noted.created_ns = clock_.model().ns_of_monotonic(record::monotonic_ns());
+  if (communicator.context == 1) {
+    note_begin(nccl, window, types, noted.created_ns);
+  }
+  journal_->note(noted);
+}
+
+// Notes what the trace begins with.
+void TraceJournal::note_begin(const NcclFacts& nccl, std::uint32_t window, std::uint32_t types,
+                              std::int64_t now_ns) {
   struct Nowhere final : exporting::LineSink {
     void add(std::string_view, const assemble::Tally&) override {}
   } nowhere;
   exporting::ChromeTrace trace(nowhere);
-  exporting::ProcessFacts facts = facts_;
-  facts.segment = 1;
-  facts.segment_start_ns = facts.start_ns;
-  facts.nccl_version = nccl.version;
-  facts.abi_version = nccl.abi_version;
-  facts.events = event_names(types);
-  trace.begin(facts, false);
-  const auto now_ns = clock_.model().ns_of_monotonic(record::monotonic_ns());
-  assemble::Communicator noted = communicator;
-  noted.created_ns = now_ns;
-  if (communicator.context == 1) {
-    journal_->note_first_line(1, trace.first_line());
-    if (types != 0) {
-      journal_->note(assemble::WindowNoteData{window, types, now_ns});
-    }
+  facts_.segment = 1;
+  facts_.segment_start_ns = facts_.start_ns;
+  facts_.nccl_version = nccl.version;
+  facts_.abi_version = nccl.abi_version;
+  facts_.events = event_names(types);
+  trace.begin(facts_, false);
+  journal_->note_first_line(trace.first_line());
+  if (types != 0) {
+    journal_->note_window(window, types, now_ns);
   }
-  journal_->note(noted);
 }
 
 void TraceJournal::count_mark(bool is_range, bool is_lost) {

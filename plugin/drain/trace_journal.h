@@ -44,9 +44,9 @@ class TraceJournal {
 
   // Only the drain thread calls these functions. Without a journal they do nothing.
 
-  void note_window(const assemble::WindowNoteData& window) {
+  void note_window(std::uint32_t number, std::uint32_t types, std::int64_t start_ns) {
     if (journal_) {
-      journal_->note(window);
+      journal_->note_window(number, types, start_ns);
     }
   }
   /// Writes a checkpoint. All lines given to the trace's files must be written, or counted as lost.
@@ -55,6 +55,8 @@ class TraceJournal {
   void make_room();
 
  private:
+  void note_begin(const NcclFacts& nccl, std::uint32_t window, std::uint32_t types,
+                  std::int64_t now_ns);
   void answer(std::span<assemble::Question> asked) const { assembler_.answer(asked); }
 
   assemble::JournalSink sink_;
@@ -63,7 +65,7 @@ class TraceJournal {
   const TraceAccount& account_;
   const TraceClock& clock_;
   std::optional<assemble::Journal> journal_;
-  exporting::ProcessFacts facts_;  // the facts at load
+  exporting::ProcessFacts facts_;  // those at load, until the trace begins
   /// The counts of marks and ranges, made and lost, from before there was a journal.
   std::array<std::array<std::uint64_t, 2>, 2> early_counts_{};
 };

@@ -73,7 +73,6 @@ void TraceSegments::open() {
   figures_.has_file.store(!in_memory, std::memory_order_release);
 }
 
-// The journal gets the first line before there is a file: recovery needs it if the process dies.
 exporting::SegmentHeader TraceSegments::make_header(std::uint32_t segment) {
   facts_.segment = segment;
   facts_.segment_start_ns = segment == 1 ? facts_.start_ns : clock_.now_ns();
@@ -85,9 +84,6 @@ exporting::SegmentHeader TraceSegments::make_header(std::uint32_t segment) {
     repeated_.write_windows(trace);
     repeated_.write_threads(trace);
     repeated_.write_machines(trace);
-  }
-  if (assemble::Journal* const journal = journal_.get()) {
-    journal->note_first_line(segment, trace.first_line());
   }
   return {std::move(lines.text), trace.first_line().size()};
 }
@@ -117,7 +113,7 @@ void TraceSegments::begin_next() {
   repeated_.begin_segment();
   if (assemble::Journal* const journal = journal_.get()) {
     if (const exporting::WriteCounts* closed = files_.last_closed()) {
-      journal->note(assemble::SegmentCountsNote{next - 1, closed->written, closed->merged});
+      journal->note_segment(next - 1, closed->written, closed->merged);
     }
     journal_.checkpoint();
   }

@@ -117,7 +117,7 @@ void TraceWriter::apply(const WindowNote& note) {
     }
     assembler_.open_window(note.number, ts_ns);
     assembler_.expect(note.types, ts_ns);
-    journal_.note_window({note.number, note.types, ts_ns});
+    journal_.note_window(note.number, note.types, ts_ns);
   } else if (is_known) {
     windows.back().end_ns = ts_ns;
     windows.back().mask_changed = note.mask_changed;
@@ -132,7 +132,7 @@ void TraceWriter::apply(const TypesNote& note) {
   window.changed_ns = clock_.ns(note.ticks);
   window.events = event_names(note.types);
   assembler_.expect(note.types, window.changed_ns);
-  journal_.note_window({window.number, note.types, window.start_ns});
+  journal_.note_window(window.number, note.types, window.start_ns);
   segments_.write_window(window);
 }
 

@@ -4,8 +4,6 @@
 #include <algorithm>
 #include <cstring>
 #include <new>
-#include <optional>
-#include <string>
 
 #include "plugin/assemble/gpu_clock.h"
 
@@ -20,22 +18,13 @@ constexpr std::size_t kFetchedAhead = 16;
 
 template <std::size_t Size>
 void copy_text(std::string_view from, char (&to)[Size]) {
-  std::memcpy(to, from.data(), std::min(from.size(), Size));
+  std::memset(std::copy_n(from.data(), std::min(from.size(), Size), to), 0,
+              Size - std::min(from.size(), Size));
 }
 
 constexpr std::uint64_t head_of(std::uint64_t operation, std::int32_t tid) {
   constexpr std::uint64_t kTidMask = (std::uint64_t{1} << kEntryTidBits) - 1;
   return (operation << kEntryTidBits) | (static_cast<std::uint32_t>(tid) & kTidMask);
-}
-
-// Returns the segment that a note is about, if it is about one.
-std::optional<std::uint64_t> segment_of(NoteKind kind, std::string_view note) {
-  if (kind != NoteKind::kFirstLine && kind != NoteKind::kSegmentCounts) {
-    return std::nullopt;
-  }
-  std::uint64_t segment = 0;
-  std::memcpy(&segment, note.data(), std::min(sizeof segment, note.size()));
-  return segment;
 }
 
 }  // namespace
@@ -45,7 +34,8 @@ Journal::Journal(void* memory, std::size_t bytes, std::uint32_t pid, std::uint64
   header_->header_bytes = sizeof(JournalHeader);
   header_->entry_bytes = sizeof(JournalEntry);
   header_->pid = pid;
-  header_->notes_bytes = std::min(kMostNotes_bytes, bytes / 4) / 128 * 128;
+  header_->notes_bytes = std::min(kMostNotes_bytes, bytes / 4) / 1024 * 1024;
+  layout_ = NotesLayout::of(header_->notes_bytes);
   header_->half_entries =
       (bytes - sizeof(JournalHeader) - header_->notes_bytes) / 2 / sizeof(JournalEntry);
   header_->run_id = run_id;
@@ -240,129 +230,118 @@ void Journal::checkpoint(const Checkpoint& made, const Answer& answer, const Tra
   written_.clear();
 }
 
-bool Journal::write_note(NoteKind kind, std::string_view data) {
-  const std::uint64_t room = header_->notes_bytes / 2;
-  const std::uint64_t used = notes_ & ~kHalfBit;
-  const std::uint64_t padded = (sizeof(NoteHead) + data.size() + 7) / 8 * 8;
-  if (used + padded > room) {
-    return false;
+void Journal::note_final_path(std::string_view path) {
+  if (path.size() > layout_.texts_bytes) {
+    lose_note();
+    return;
   }
-  char* const to = reinterpret_cast<char*>(header_) + header_->header_bytes +
-                   ((notes_ & kHalfBit) != 0 ? room : 0) + used;
-  const NoteHead head{kind, static_cast<std::uint32_t>(data.size())};
-  std::memcpy(to, &head, sizeof head);
-  std::memcpy(to + sizeof head, data.data(), data.size());
-  notes_ += padded;
-  return true;
+  std::memcpy(notes_at<char>(0), path.data(), path.size());
+  header_->final_path_bytes.store(path.size(), std::memory_order_release);
 }
 
-// Notes that a recovery cannot do without come first, because there may not be room for all of
-// them.
-void Journal::turn_notes() {
-  std::uint64_t newest = 0;
-  for (const auto& [which, text] : noted_) {
-    newest = std::max(newest, segment_of(which.first, text).value_or(0));
+void Journal::note_first_line(std::string_view line) {
+  const std::uint64_t at = header_->final_path_bytes.load(std::memory_order_relaxed);
+  if (line.size() > layout_.texts_bytes - at) {
+    lose_note();
+    return;
   }
-  const auto place = [&](const Noted& note) -> std::uint64_t {
-    const auto segment = segment_of(note.first.first, note.second);
-    if (segment && (*segment + 1 < newest || note.first.first == NoteKind::kSegmentCounts)) {
-      return 2 + (newest - *segment);
-    }
-    return segment || note.first.first == NoteKind::kFinalPath ? 0 : 1;
-  };
-  std::vector<const Noted*> notes;
-  for (const Noted& note : noted_) {
-    notes.push_back(&note);
-  }
-  std::stable_sort(notes.begin(), notes.end(),
-                   [&](const Noted* a, const Noted* b) { return place(*a) < place(*b); });
-  notes_ = (notes_ ^ kHalfBit) & kHalfBit;
-  std::uint64_t lost = 0;
-  for (const Noted* const note : notes) {
-    lost += write_note(note->first.first, note->second) ? 0 : 1;
-  }
-  header_->notes_lost.store(lost, std::memory_order_relaxed);
+  std::memcpy(notes_at<char>(at), line.data(), line.size());
+  header_->first_line_bytes.store(line.size(), std::memory_order_release);
 }
 
-void Journal::add_note(NoteKind kind, std::uint64_t key, std::string_view data) {
-  const threads::MutexLock lock(notes_mutex_);
-  put_note(kind, key, data);
-}
-
-void Journal::put_note(NoteKind kind, std::uint64_t key, std::string_view data) {
-  std::string text(data);  // first: if memory is too short, the earlier note remains valid
-  noted_[{kind, key}] = std::move(text);
-  if (!write_note(kind, data)) {
-    turn_notes();
+// A place is given away in a moment, however many communicators there are: NCCL waits for it.
+CommunicatorNote* Journal::place_for(const Communicator& communicator) {
+  if (const auto known = places_.find(communicator.context); known != places_.end()) {
+    return communicator_at(known->second);
   }
-  header_->notes.store(notes_, std::memory_order_release);
-}
-
-void Journal::add_segment_note(NoteKind kind, std::uint64_t segment, std::string_view text) {
-  std::string data(bytes_of(segment));
-  data.append(text);
-  add_note(kind, segment % kNotedSegments, data);
-}
-
-void Journal::note_first_line(std::uint64_t segment, std::string_view line) {
-  add_segment_note(NoteKind::kFirstLine, segment, line);
+  const bool is_closed = communicator.finalized_ns != kUnknownTime;
+  if (is_closed || (places_.size() == layout_.communicators && closed_.empty())) {
+    header_->notes_lost.fetch_add(is_closed ? 0 : 1, std::memory_order_relaxed);
+    return nullptr;
+  }
+  auto place = static_cast<std::uint32_t>(places_.size());
+  if (place == layout_.communicators) {
+    place = places_.extract(closed_.front()).mapped();
+    closed_.pop_front();
+    header_->communicators_forgotten.fetch_add(1, std::memory_order_release);
+  }
+  CommunicatorNote* const note = communicator_at(place);
+  note->context.store(0, std::memory_order_release);
+  note->finalized_ns = kUnknownTime;
+  note->gpu_clocks.store(0, std::memory_order_release);
+  places_.emplace(communicator.context, place);
+  return note;
 }
 
 void Journal::note(const Communicator& from) {
-  CommunicatorNote made{};
-  made.context = from.context;
-  made.abi_version = from.abi_version;
-  made.rank = from.rank;
-  made.nranks = from.nranks;
-  made.nnodes = from.nnodes;
-  made.gpu_index = from.gpu_index;
-  made.has_hash = from.has_hash;
-  made.has_size = from.has_size;
-  made.rank_known = from.rank_known;
-  made.hash = from.hash;
-  made.created_ns = from.created_ns;
-  made.finalized_ns = from.finalized_ns;
-  copy_text(from.name, made.name);
-  copy_text(from.gpu_uuid, made.gpu_uuid);
-  copy_text(from.gpu_pci, made.gpu_pci);
   const threads::MutexLock lock(notes_mutex_);
-  const auto before = noted_.find({NoteKind::kCommunicator, made.context});
-  CommunicatorNote known{};
-  known.finalized_ns = kUnknownTime;
-  if (before != noted_.end()) {
-    before->second.copy(reinterpret_cast<char*>(&known), sizeof known);
+  CommunicatorNote* const made = place_for(from);
+  if (made == nullptr) {
+    return;
   }
-  if (made.finalized_ns != kUnknownTime && known.finalized_ns == kUnknownTime) {
-    closed_.push_back(made.context);
-    forget_closed();
+  const bool is_closed_now =
+      from.finalized_ns != kUnknownTime && made->finalized_ns == kUnknownTime;
+  made->abi_version = from.abi_version;
+  made->rank = from.rank;
+  made->nranks = from.nranks;
+  made->nnodes = from.nnodes;
+  made->gpu_index = from.gpu_index;
+  made->has_hash = from.has_hash;
+  made->has_size = from.has_size;
+  made->rank_known = from.rank_known;
+  made->hash = from.hash;
+  made->created_ns = from.created_ns;
+  made->finalized_ns = from.finalized_ns;
+  copy_text(from.name, made->name);
+  copy_text(from.gpu_uuid, made->gpu_uuid);
+  copy_text(from.gpu_pci, made->gpu_pci);
+  made->context.store(from.context, std::memory_order_release);
+  if (is_closed_now) {
+    closed_.push_back(from.context);
   }
-  put_note(NoteKind::kCommunicator, made.context, bytes_of(made));
 }
 
-// Closed communicators lose their notes when the half is full.
-void Journal::forget_closed() {
-  constexpr std::size_t kEach_bytes =
-      2 * sizeof(NoteHead) + sizeof(CommunicatorNote) + sizeof(GpuClockNote);
-  while (closed_.size() > header_->notes_bytes / 2 / 2 / kEach_bytes) {
-    noted_.erase({NoteKind::kCommunicator, closed_.front()});
-    noted_.erase({NoteKind::kGpuClock, closed_.front()});
-    closed_.pop_front();
-    ++forgotten_;
-    noted_[{NoteKind::kForgotten, 0}] = bytes_of(forgotten_);
+void Journal::note_window(std::uint32_t number, std::uint32_t types, std::int64_t start_ns) {
+  const threads::MutexLock lock(notes_mutex_);
+  WindowNote& note = header_->windows[number % kNotedWindows];
+  if (note.number.load(std::memory_order_relaxed) != number) {
+    note.number.store(0, std::memory_order_release);
   }
+  note.types = types;
+  note.start_ns = start_ns;
+  note.number.store(number, std::memory_order_release);
 }
 
+void Journal::note_segment(std::uint64_t segment, const TypeCounts& written,
+                           const TypeCounts& merged) {
+  SegmentNote& note = header_->segments[segment % kNotedSegments];
+  note.segment.store(0, std::memory_order_release);
+  note.written = written;
+  note.merged = merged;
+  note.segment.store(segment, std::memory_order_release);
+}
+
+// A ring announces a name once.
 void Journal::note_name(std::uint32_t ring, std::uint64_t code, const record::NamePayload& name) {
-  NameNote made{ring, static_cast<std::uint32_t>(code), {}};
+  const std::uint64_t known = header_->names.load(std::memory_order_relaxed);
+  if (known == layout_.names) {
+    lose_note();
+    return;
+  }
+  NameNote& made = notes_at<NameNote>(layout_.names_at())[known];
+  made.ring = ring;
+  made.code = static_cast<std::uint32_t>(code);
   std::memcpy(made.text, name.text, sizeof made.text);
-  add_note(NoteKind::kName, (std::uint64_t{ring} << 8) | code, bytes_of(made));
+  header_->names.store(known + 1, std::memory_order_release);
 }
 
 void Journal::note_gpu_clock(std::uint32_t context, const GpuClockFit& fit) {
-  const GpuClockNote made{context, fit.gpu_ref_ns, fit.samples, fit.ts_ref_ns, fit.drift};
   const threads::MutexLock lock(notes_mutex_);
-  if (noted_.contains({NoteKind::kCommunicator, context})) {
-    put_note(NoteKind::kGpuClock, context, bytes_of(made));
+  if (const auto known = places_.find(context); known != places_.end()) {
+    CommunicatorNote* const note = communicator_at(known->second);
+    const std::uint64_t next = note->gpu_clocks.load(std::memory_order_relaxed) + 1;
+    note->gpu_clock[next % 2] = {fit.gpu_ref_ns, fit.samples, fit.ts_ref_ns, fit.drift};
+    note->gpu_clocks.store(next, std::memory_order_release);
   }
 }
 

@@ -1,18 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Writes the journal (journal_format.h) into memory that the caller has mapped. Used by the drain
-// thread, except for notes, which any thread may add. A later reader finds it as the last store
-// left it.
+// thread, except for notes of communicators and windows, which any thread may add. A later reader
+// finds it as the last store left it.
 #ifndef RINGSIDE_PLUGIN_JOURNAL_JOURNAL_H
 #define RINGSIDE_PLUGIN_JOURNAL_JOURNAL_H
 
 #include <cstddef>
 #include <cstdint>
 #include <deque>
-#include <map>
-#include <string>
 #include <string_view>
-#include <utility>
+#include <unordered_map>
 #include <vector>
 
 #include "plugin/assemble/id_set.h"
@@ -57,23 +55,19 @@ class Journal {
   /// the trace. Any thread, but only one at a time.
   void count_mark(bool is_range, bool is_lost);
 
-  void note_final_path(std::string_view path) { add_note(NoteKind::kFinalPath, 0, path); }
-  void note_first_line(std::uint64_t segment, std::string_view line);
-  /// Notes a communicator. The last closed communicators keep their notes, as many as fill half of
-  /// the room. The log has no records of the others any more.
+  /// The path that the trace, or the flight recorder's dump, will get. Only once.
+  void note_final_path(std::string_view path);
+  /// The first line of the trace's first segment, with "[" and newline. Once, after the path.
+  void note_first_line(std::string_view line);
+  /// Notes what is known of a communicator now. If there is no place, the communicator that was
+  /// closed first loses its own: the log has no records of it any more.
   void note(const Communicator& communicator);
-  void note(const WindowNoteData& window) {
-    add_note(NoteKind::kWindow, window.number % kNotedWindows, bytes_of(window));
-  }
-  void note(const SegmentCountsNote& counts) {
-    add_note(NoteKind::kSegmentCounts, counts.segment % kNotedSegments, bytes_of(counts));
-  }
+  void note_window(std::uint32_t number, std::uint32_t types, std::int64_t start_ns);
+  void note_segment(std::uint64_t segment, const TypeCounts& written, const TypeCounts& merged);
   void note_name(std::uint32_t ring, std::uint64_t code, const record::NamePayload& name);
   void note_gpu_clock(std::uint32_t context, const GpuClockFit& fit);
 
  private:
-  using Noted = std::pair<const std::pair<NoteKind, std::uint64_t>, std::string>;
-
   JournalEntry* entries(bool half);
   std::uint64_t used() const { return log_ & ~kHalfBit; }
   bool half() const { return (log_ & kHalfBit) != 0; }
@@ -81,19 +75,16 @@ class Journal {
   std::uint64_t ask(std::uint64_t from, std::vector<Question>& questions);
   void publish(bool half, std::uint64_t used);
   void turn(std::uint64_t used);
-  template <typename Data>
-  static std::string_view bytes_of(const Data& data) {
-    return {reinterpret_cast<const char*>(&data), sizeof data};
+  /// The place in the notes' memory, `at` bytes from its begin.
+  template <typename What>
+  What* notes_at(std::size_t at) {
+    return reinterpret_cast<What*>(reinterpret_cast<char*>(header_) + sizeof(JournalHeader) + at);
   }
-  void add_segment_note(NoteKind kind, std::uint64_t segment, std::string_view text);
-  /// A note replaces an earlier one of its kind and key.
-  void add_note(NoteKind kind, std::uint64_t key, std::string_view data)
-      RINGSIDE_EXCLUDES(notes_mutex_);
-  void put_note(NoteKind kind, std::uint64_t key, std::string_view data)
-      RINGSIDE_REQUIRES(notes_mutex_);
-  void forget_closed() RINGSIDE_REQUIRES(notes_mutex_);
-  bool write_note(NoteKind kind, std::string_view data) RINGSIDE_REQUIRES(notes_mutex_);
-  void turn_notes() RINGSIDE_REQUIRES(notes_mutex_);
+  void lose_note() { header_->notes_lost.fetch_add(1, std::memory_order_relaxed); }
+  CommunicatorNote* communicator_at(std::uint32_t place) {
+    return notes_at<CommunicatorNote>(layout_.communicators_at()) + place;
+  }
+  CommunicatorNote* place_for(const Communicator& communicator) RINGSIDE_REQUIRES(notes_mutex_);
   bool append_written();
 
   JournalHeader* const header_;
@@ -104,13 +95,12 @@ class Journal {
     std::uint64_t first, count;
   };
   std::vector<Names> names_;
-  threads::Mutex notes_mutex_;  // guards the notes in the journal's memory, too
-  std::uint64_t notes_ RINGSIDE_GUARDED_BY(notes_mutex_) = 0;  ///< the published word
-  std::map<std::pair<NoteKind, std::uint64_t>, std::string> noted_
-      RINGSIDE_GUARDED_BY(notes_mutex_);  ///< by kind and key
-  /// Closed communicators that have a note, in the order in which they were closed.
+  NotesLayout layout_;
+  threads::Mutex notes_mutex_;  // guards windows and communicators in the journal's memory, too
+  std::unordered_map<std::uint32_t, std::uint32_t> places_
+      RINGSIDE_GUARDED_BY(notes_mutex_);  ///< of communicators, by context
+  /// Closed communicators that have a place, in the order in which they were closed.
   std::deque<std::uint32_t> closed_ RINGSIDE_GUARDED_BY(notes_mutex_);
-  std::uint64_t forgotten_ RINGSIDE_GUARDED_BY(notes_mutex_) = 0;
 };
 
 }  // namespace ringside::assemble

@@ -5,17 +5,19 @@
 // process has died, the journal, the rings and the trace together hold everything that was
 // recorded. plugin/recover joins them.
 //
-//    +--------+-------------------------+---------------------------+---------------------------+
-//    | header | notes, half 0 | half 1  | log, half 0               | log, half 1               |
-//    +--------+-------------------------+---------------------------+---------------------------+
+//    +--------+-------+---------------+-------+-------------------------+------------------------+
+//    | header | texts | communicators | names | log, half 0             | log, half 1            |
+//    +--------+-------+---------------+-------+-------------------------+------------------------+
 //
 // Header: sizes, and then the words that publish the rest: which half of the log is in use and how
-// much of it, which half of the notes and how many bytes of it, and the last checkpoint.
+// much of it, and the last checkpoint. Behind them: windows, and the counts of closed segments.
 //
-// Notes: the trace's directory and first lines, communicators, windows, names and GPU clocks, in
-// the order in which they were added. A note is a NoteHead and its bytes, padded to a multiple
-// of 8. When a half is full, the notes that are still valid are written to the other half.
-// Communicators that were closed long ago lose theirs.
+// Texts: the path that the trace will get, and behind it the first line of its first segment.
+//
+// Communicators: a place for each, in no order. Where all are taken, the place of the communicator
+// that was closed first goes to a new one.
+//
+// Names: what the rings' codes of names mean, in the order in which they came.
 //
 // Log: entries of 64 bytes. A record takes one or two, as in a ring. `head` replaces the slot's
 // commit word, and nanoseconds on the trace's time line replace its ticks. An entry of kind
@@ -32,6 +34,7 @@
 #ifndef RINGSIDE_PLUGIN_JOURNAL_JOURNAL_FORMAT_H
 #define RINGSIDE_PLUGIN_JOURNAL_JOURNAL_FORMAT_H
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cstddef>
@@ -44,7 +47,7 @@
 namespace ringside::assemble {
 
 inline constexpr std::uint64_t kJournalMagic = 0x314C4E5252534752U;  // "RGSRRNL1"
-inline constexpr std::uint32_t kJournalVersion = 3;
+inline constexpr std::uint32_t kJournalVersion = 4;
 inline constexpr char kJournalName[] = "journal";
 /// Suffix of the directory that holds the journal and the rings.
 inline constexpr std::string_view kRingsSuffix = ".rings";
@@ -79,68 +82,18 @@ struct TraceCounts {
   TypeCounts given_up;          ///< evicted events
 };
 
-struct JournalHeader {
-  std::uint64_t magic;
-  std::uint32_t version;
-  std::uint32_t header_bytes;  ///< from the start of the file to the notes
-  std::uint32_t entry_bytes;
-  std::uint32_t pid;
-  std::uint64_t notes_bytes;   ///< room for notes, in both halves together
-  std::uint64_t half_entries;  ///< room in each half of the log
-  std::uint64_t run_id;
-  /// How often the log has changed halves. A reader of a live process's rings and then journal has
-  /// a consistent state only if this number has not changed.
-  std::atomic<std::uint64_t> turns;
-
-  alignas(64) std::atomic<std::uint64_t> log;  ///< half in the top bit, entries in use below
-  std::atomic<std::uint64_t> notes;            ///< half in the top bit, bytes in use below
-  std::atomic<std::uint64_t> notes_lost;       ///< notes that had no room
-  std::atomic<std::uint64_t> entries_lost;     ///< records that had no room in the log
-  std::atomic<std::uint64_t> sequence;         ///< number of the last checkpoint; 0: none
-  std::array<Checkpoint, 2> checkpoints;       ///< checkpoint n is in n % 2
-
-  alignas(64) MarkCounts made;
-  std::array<TraceCounts, 2> in_trace;  ///< in_trace[i] belongs to checkpoints[i]
-};
-
-inline constexpr std::uint64_t kHalfBit = std::uint64_t{1} << 63;
-
-enum class NoteKind : std::uint32_t {
-  kFirstLine = 2,      ///< u64 segment, then its first line, with "[" and newline
-  kCommunicator = 3,   ///< CommunicatorNote; a later one of the same context replaces it
-  kWindow = 4,         ///< WindowNoteData
-  kName = 5,           ///< NameNote
-  kGpuClock = 6,       ///< GpuClockNote; the last of a context counts
-  kFinalPath = 7,      ///< path that the trace, or the flight recorder's dump, will get
-  kSegmentCounts = 8,  ///< SegmentCountsNote, for a closed segment
-  kForgotten = 9,      ///< u64: how many closed communicators have no note any more
-};
-
-struct NoteHead {
-  NoteKind kind;
-  std::uint32_t bytes;  ///< length of the data that follows, without padding
-};
-
-/// Notes about segments are valid for this many segments back, notes about windows for as many
-/// windows.
-inline constexpr std::uint64_t kNotedSegments = 64;
+/// So many of the last closed segments, and of the last windows, are known.
+inline constexpr std::uint64_t kNotedSegments = 32;
 inline constexpr std::uint64_t kNotedWindows = 256;
 
-struct CommunicatorNote {
-  std::uint32_t context;
-  std::int32_t abi_version, rank, nranks, nnodes, gpu_index;
-  std::uint8_t has_hash, has_size, rank_known, unused[5];
-  std::uint64_t hash;
-  std::int64_t created_ns, finalized_ns;
-  char name[128], gpu_uuid[64], gpu_pci[32];  // zero-padded
-};
 /// The counts of a closed segment, which may be deleted before a checkpoint says so.
-struct SegmentCountsNote {
-  std::uint64_t segment;
+struct SegmentNote {
+  std::atomic<std::uint64_t> segment;  ///< 0: none; stored last
   TypeCounts written, merged;
 };
-struct WindowNoteData {
-  std::uint32_t number, types;
+struct WindowNote {
+  std::atomic<std::uint32_t> number;  ///< 0: none; stored last
+  std::uint32_t types;
   std::int64_t start_ns;
 };
 struct NameNote {
@@ -148,10 +101,68 @@ struct NameNote {
   char text[32];  // zero-padded
 };
 struct GpuClockNote {
-  std::uint64_t context, gpu_ref_ns, samples;
+  std::uint64_t gpu_ref_ns, samples;
   std::int64_t ts_ref_ns;
   double drift;
 };
+struct CommunicatorNote {
+  std::atomic<std::uint32_t> context;  ///< 0: none; stored last
+  std::int32_t abi_version, rank, nranks, nnodes, gpu_index;
+  std::uint8_t has_hash, has_size, rank_known, unused[5];
+  std::uint64_t hash;
+  std::int64_t created_ns, finalized_ns;
+  char name[128], gpu_uuid[48], gpu_pci[16];  // zero-padded
+  std::atomic<std::uint64_t> gpu_clocks;      ///< how many came; the last is in gpu_clock[n % 2]
+  std::array<GpuClockNote, 2> gpu_clock;
+};
+
+/// What is where between the header and the log.
+struct NotesLayout {
+  std::size_t texts_bytes, communicators, names;  ///< room for so many
+
+  static constexpr NotesLayout of(std::size_t notes_bytes) {
+    constexpr std::size_t kMostTexts_bytes = std::size_t{64} << 10;
+    const std::size_t texts = std::min(notes_bytes / 2, kMostTexts_bytes);
+    const std::size_t names = notes_bytes / 8 / sizeof(NameNote);
+    return {texts, (notes_bytes - texts - names * sizeof(NameNote)) / sizeof(CommunicatorNote),
+            names};
+  }
+  constexpr std::size_t communicators_at() const { return texts_bytes; }
+  constexpr std::size_t names_at() const {
+    return communicators_at() + communicators * sizeof(CommunicatorNote);
+  }
+};
+
+struct JournalHeader {
+  std::uint64_t magic;
+  std::uint32_t version;
+  std::uint32_t header_bytes;  ///< from the start of the file to the notes
+  std::uint32_t entry_bytes;
+  std::uint32_t pid;
+  std::uint64_t notes_bytes;   ///< texts, communicators and names together (NotesLayout)
+  std::uint64_t half_entries;  ///< room in each half of the log
+  std::uint64_t run_id;
+  /// How often the log has changed halves. A reader of a live process's rings and then journal has
+  /// a consistent state only if this number has not changed.
+  std::atomic<std::uint64_t> turns;
+
+  alignas(64) std::atomic<std::uint64_t> log;  ///< half in the top bit, entries in use below
+  std::atomic<std::uint64_t> notes_lost;       ///< texts, communicators and names without room
+  std::atomic<std::uint64_t> entries_lost;     ///< records that had no room in the log
+  std::atomic<std::uint64_t> sequence;         ///< number of the last checkpoint; 0: none
+  std::array<Checkpoint, 2> checkpoints;       ///< checkpoint n is in n % 2
+
+  alignas(64) MarkCounts made;
+  std::array<TraceCounts, 2> in_trace;  ///< in_trace[i] belongs to checkpoints[i]
+
+  // The bytes of each text, and the names, that are in use. A text is stored once.
+  alignas(64) std::atomic<std::uint64_t> final_path_bytes, first_line_bytes, names;
+  std::atomic<std::uint64_t> communicators_forgotten;  ///< closed ones that lost their place
+  std::array<WindowNote, kNotedWindows> windows;       ///< window n is in n % kNotedWindows
+  std::array<SegmentNote, kNotedSegments> segments;    ///< segment n is in n % kNotedSegments
+};
+
+inline constexpr std::uint64_t kHalfBit = std::uint64_t{1} << 63;
 
 /// An entry's kind, in addition to those of record::RecordKind.
 inline constexpr std::uint8_t kEntryWritten = 0x10;

@@ -23,22 +23,9 @@ constexpr std::uint64_t kMostForgotten = 1U << 18;
 // A century after the base. No later time can come from this clock.
 constexpr std::int64_t kLatest_ns = std::int64_t{100} * 365 * 86'400 * 1'000'000'000;
 
-template <typename Data>
-bool read_as(std::span<const std::byte> bytes, Data& data) {
-  if (bytes.size() != sizeof data) {
-    return false;
-  }
-  std::memcpy(&data, bytes.data(), sizeof data);
-  return true;
-}
-
 template <std::size_t Size>
 std::string text_of(const char (&text)[Size]) {
   return {text, std::find(text, text + Size, '\0')};
-}
-
-std::string string_of(std::span<const std::byte> bytes) {
-  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
 // Limits a time of the file, so that differences of times cannot overflow. kUnknownTime is the
@@ -48,12 +35,12 @@ std::int64_t possible_ns(std::int64_t said_ns) {
 }
 
 void read_communicator(const assemble::CommunicatorNote& note, JournalImage& image) {
-  if (note.context == 0) {
-    ++image.bad_entries;
+  const std::uint32_t context = note.context.load(std::memory_order_relaxed);
+  if (context == 0) {
     return;
   }
-  assemble::Communicator& made = image.communicators[note.context];
-  made.context = note.context;
+  assemble::Communicator& made = image.communicators[context];
+  made.context = context;
   made.abi_version = note.abi_version;
   made.rank = note.rank;
   made.nranks = note.nranks;
@@ -68,80 +55,53 @@ void read_communicator(const assemble::CommunicatorNote& note, JournalImage& ima
   made.name = text_of(note.name);
   made.gpu_uuid = text_of(note.gpu_uuid);
   made.gpu_pci = text_of(note.gpu_pci);
+  const std::uint64_t clocks = note.gpu_clocks.load(std::memory_order_relaxed);
+  const assemble::GpuClockNote& clock = note.gpu_clock[clocks % 2];
+  if (clocks != 0 && std::isfinite(clock.drift) && std::abs(clock.drift) <= 1) {
+    image.gpu_clocks[context] = {clock.gpu_ref_ns, clock.ts_ref_ns, clock.drift, clock.samples};
+  } else {
+    image.bad_entries += clocks != 0 ? 1 : 0;
+  }
 }
 
-bool read_note(assemble::NoteKind kind, std::span<const std::byte> bytes, JournalImage& image) {
-  using assemble::NoteKind;
-  switch (kind) {
-    case NoteKind::kFirstLine: {
-      std::uint64_t segment = 0;
-      if (bytes.size() < sizeof segment) {
-        return false;
-      }
-      std::memcpy(&segment, bytes.data(), sizeof segment);
-      image.first_lines[segment] = string_of(bytes.subspan(sizeof segment));
-      return true;
-    }
-    case NoteKind::kFinalPath:
-      image.final_path = string_of(bytes);
-      return true;
-    case NoteKind::kCommunicator: {
-      assemble::CommunicatorNote note{};
-      if (!read_as(bytes, note)) {
-        return false;
-      }
-      read_communicator(note, image);
-      return true;
-    }
-    case NoteKind::kWindow: {
-      assemble::WindowNoteData window{};
-      const bool ok = read_as(bytes, window);
-      if (ok) {
-        window.start_ns = possible_ns(window.start_ns);
-        image.windows[window.number] = window;
-      }
-      return ok;
-    }
-    case NoteKind::kSegmentCounts: {
-      assemble::SegmentCountsNote counts{};
-      const bool ok = read_as(bytes, counts);
-      if (ok) {
-        image.segment_counts[counts.segment] = counts;
-      }
-      return ok;
-    }
-    case NoteKind::kForgotten:
-      return read_as(bytes, image.communicators_forgotten);
-    case NoteKind::kName:
-      return read_as(bytes, image.names.emplace_back());
-    case NoteKind::kGpuClock: {
-      assemble::GpuClockNote note{};
-      if (!read_as(bytes, note) || !std::isfinite(note.drift) || std::abs(note.drift) > 1) {
-        return false;
-      }
-      image.gpu_clocks[static_cast<std::uint32_t>(note.context)] = {note.gpu_ref_ns, note.ts_ref_ns,
-                                                                    note.drift, note.samples};
-      return true;
+void read_header_notes(const JournalHeader& header, JournalImage& image) {
+  for (const assemble::WindowNote& window : header.windows) {
+    if (const std::uint32_t number = window.number.load(std::memory_order_relaxed); number != 0) {
+      image.windows[number] = {window.types, possible_ns(window.start_ns)};
     }
   }
-  return false;
+  for (const assemble::SegmentNote& segment : header.segments) {
+    if (const auto number = segment.segment.load(std::memory_order_relaxed); number != 0) {
+      image.segment_counts[number] = {segment.written, segment.merged};
+    }
+  }
 }
 
-void read_notes(std::span<const std::byte> notes, JournalImage& image) {
-  while (notes.size() >= sizeof(assemble::NoteHead)) {
-    assemble::NoteHead head{};
-    std::memcpy(&head, notes.data(), sizeof head);
-    notes = notes.subspan(sizeof head);
-    if (head.bytes > notes.size()) {
-      ++image.bad_entries;
-      return;
+// Each part is bounded by its room, whatever the header says of it.
+void read_notes(const JournalHeader& header, std::span<const std::byte> notes,
+                JournalImage& image) {
+  const auto layout = assemble::NotesLayout::of(notes.size());
+  const auto* const texts = reinterpret_cast<const char*>(notes.data());
+  const std::size_t path_bytes = std::min<std::size_t>(
+      header.final_path_bytes.load(std::memory_order_relaxed), layout.texts_bytes);
+  image.final_path.assign(texts, path_bytes);
+  image.first_line.assign(
+      texts + path_bytes,
+      std::min<std::size_t>(header.first_line_bytes.load(std::memory_order_relaxed),
+                            layout.texts_bytes - path_bytes));
+  const auto each = [&](std::size_t at, std::size_t count, auto& made, const auto& read) {
+    for (std::size_t i = 0; i < count; ++i) {
+      std::memcpy(static_cast<void*>(&made), notes.data() + at + i * sizeof made, sizeof made);
+      read(made);
     }
-    if (!read_note(head.kind, notes.first(head.bytes), image)) {
-      ++image.bad_entries;
-    }
-    const std::size_t padded = (std::size_t{head.bytes} + 7) / 8 * 8;
-    notes = notes.subspan(std::min(padded, notes.size()));
-  }
+  };
+  assemble::CommunicatorNote communicator{};
+  each(layout.communicators_at(), layout.communicators, communicator,
+       [&](const assemble::CommunicatorNote& note) { read_communicator(note, image); });
+  assemble::NameNote name{};
+  each(layout.names_at(),
+       std::min<std::size_t>(header.names.load(std::memory_order_relaxed), layout.names), name,
+       [&](const assemble::NameNote& note) { image.names.push_back(note); });
 }
 
 // Returns nothing if a number is higher than any process can have counted.
@@ -234,11 +194,10 @@ Result read_journal(std::span<const std::byte> file, JournalImage& image) {
                          "; this ringside knows version " +
                          std::to_string(assemble::kJournalVersion)};
   }
-  constexpr std::size_t header_bytes = sizeof(JournalHeader);
-  if (header.header_bytes != header_bytes || header.entry_bytes != sizeof(JournalEntry) ||
-      header.notes_bytes > file.size() - header_bytes ||
-      header.half_entries >
-          (file.size() - header_bytes - header.notes_bytes) / 2 / sizeof(JournalEntry)) {
+  const std::span<const std::byte> rest = file.subspan(sizeof(JournalHeader));
+  if (header.header_bytes != sizeof(JournalHeader) || header.entry_bytes != sizeof(JournalEntry) ||
+      header.notes_bytes > rest.size() ||
+      header.half_entries > (rest.size() - header.notes_bytes) / 2 / sizeof(JournalEntry)) {
     return {EBADMSG, "says that it holds more than it does"};
   }
   image.pid = header.pid;
@@ -253,19 +212,17 @@ Result read_journal(std::span<const std::byte> file, JournalImage& image) {
   image.losses = losses_in(header, image.sequence);
   image.entries_lost = header.entries_lost.load(std::memory_order_relaxed);
   image.notes_lost = header.notes_lost.load(std::memory_order_relaxed);
-  const std::uint64_t notes = header.notes.load(std::memory_order_relaxed);
-  const std::uint64_t notes_room = header.notes_bytes / 2;
-  read_notes(file.subspan(header_bytes + ((notes & assemble::kHalfBit) != 0 ? notes_room : 0),
-                          std::min<std::uint64_t>(notes & ~assemble::kHalfBit, notes_room)),
-             image);
+  image.communicators_forgotten = header.communicators_forgotten.load(std::memory_order_relaxed);
+  read_header_notes(header, image);
+  read_notes(header, rest.first(header.notes_bytes), image);
   drop_unlikely_contexts(image);
   const std::uint64_t log = header.log.load(std::memory_order_relaxed);
   const std::uint64_t used =
       std::min<std::uint64_t>(log & ~assemble::kHalfBit, header.half_entries);
   const std::uint64_t first = (log & assemble::kHalfBit) != 0 ? header.half_entries : 0;
-  read_log(file.subspan(header_bytes + header.notes_bytes + first * sizeof(JournalEntry),
-                        used * sizeof(JournalEntry)),
-           image);
+  read_log(
+      rest.subspan(header.notes_bytes + first * sizeof(JournalEntry), used * sizeof(JournalEntry)),
+      image);
   return {};
 }
 

@@ -33,19 +33,27 @@ struct LossCounts {
   assemble::TraceCounts in_trace{};               ///< at the last checkpoint
 };
 
+struct SegmentCounts {
+  assemble::TypeCounts written, merged;
+};
+struct Window {
+  std::uint32_t types;
+  std::int64_t start_ns;
+};
+
 struct JournalImage {
   std::uint32_t pid = 0;
   std::uint64_t run_id = 0;
   std::int64_t read_at_realtime_ns = 0;  ///< just before the journal and the rings were read
   std::uint64_t sequence = 0;            ///< number of the checkpoint; 0: there is none
   assemble::Checkpoint checkpoint{};
-  std::optional<LossCounts> losses;                  ///< nothing if they cannot be right
-  std::map<std::uint64_t, std::string> first_lines;  ///< first lines, by segment
+  std::optional<LossCounts> losses;  ///< nothing if they cannot be right
   std::string final_path;
+  std::string first_line;  ///< of the first segment
   std::map<std::uint32_t, assemble::Communicator> communicators;
-  std::uint64_t communicators_forgotten = 0;  ///< closed communicators without a note
-  std::map<std::uint64_t, assemble::SegmentCountsNote> segment_counts;
-  std::map<std::uint32_t, assemble::WindowNoteData> windows;
+  std::uint64_t communicators_forgotten = 0;  ///< closed communicators that lost their place
+  std::map<std::uint64_t, SegmentCounts> segment_counts;  ///< of closed segments
+  std::map<std::uint32_t, Window> windows;
   std::vector<assemble::NameNote> names;
   std::map<std::uint32_t, assemble::GpuClockFit> gpu_clocks;
   std::vector<KeptRecord> records;             ///< in the order in which they were added

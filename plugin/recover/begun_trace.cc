@@ -10,18 +10,18 @@
 
 namespace ringside::recover {
 
-BegunTrace::BegunTrace(const std::string& path, const std::string& first_line, uid_t owner) {
+BegunTrace::BegunTrace(const std::string& path, const std::string& begin, uid_t owner) {
   constexpr int kHow = O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC;
-  file_ = first_line.empty() ? -1 : open(path.c_str(), kHow);
+  file_ = begin.empty() ? -1 : open(path.c_str(), kHow);
   struct stat about {};
   if (file_ < 0 || fstat(file_, &about) != 0 || !S_ISREG(about.st_mode) || about.st_uid != owner) {
     return;
   }
   bytes_ = static_cast<std::uint64_t>(about.st_size);
-  std::string begin(first_line.size(), '\0');
-  const ssize_t got = pread(file_, begin.data(), begin.size(), 0);
-  begin.resize(got > 0 ? static_cast<std::size_t>(got) : 0);
-  is_there_ = first_line.starts_with(begin) && (begin == first_line || bytes_ < first_line.size());
+  std::string found(begin.size(), '\0');
+  const ssize_t got = pread(file_, found.data(), found.size(), 0);
+  found.resize(got > 0 ? static_cast<std::size_t>(got) : 0);
+  is_there_ = begin.starts_with(found) && (found == begin || bytes_ < begin.size());
 }
 
 BegunTrace::~BegunTrace() {
@@ -42,12 +42,13 @@ std::uint64_t BegunTrace::open_end(std::uint64_t bytes) const {
   return line == std::string::npos ? bytes : bytes - (tail.size() - line - 1);
 }
 
-Result BegunTrace::copy_to(exporting::TraceFile& out, std::uint64_t bytes) const {
+Result BegunTrace::copy_to(exporting::TraceFile& out, std::uint64_t bytes,
+                           std::uint64_t& copied) const {
   std::string block;
-  std::uint64_t at = 0;
-  while (at < bytes) {
-    block.resize(std::min<std::uint64_t>(std::uint64_t{1} << 20, bytes - at));
-    const ssize_t got = pread(file_, block.data(), block.size(), static_cast<off_t>(at));
+  copied = 0;
+  while (copied < bytes) {
+    block.resize(std::min<std::uint64_t>(std::uint64_t{1} << 20, bytes - copied));
+    const ssize_t got = pread(file_, block.data(), block.size(), static_cast<off_t>(copied));
     if (got < 0 && errno == EINTR) {
       continue;
     }
@@ -60,7 +61,7 @@ Result BegunTrace::copy_to(exporting::TraceFile& out, std::uint64_t bytes) const
       return {};  // no line is that long: the rest is not a whole line
     }
     out.add(std::string_view(block).substr(0, end + 1), {});
-    at += end + 1;
+    copied += end + 1;
   }
   return {};
 }

@@ -15,9 +15,9 @@ namespace ringside::recover {
 
 class BegunTrace {
  public:
-  /// Opens the file at `path` if it exists, belongs to `owner`, and begins with `first_line` or
-  /// with a part of it.
-  BegunTrace(const std::string& path, const std::string& first_line, uid_t owner);
+  /// Opens the file at `path` if it exists, belongs to `owner`, and begins with `begin`, or is
+  /// a part of that.
+  BegunTrace(const std::string& path, const std::string& begin, uid_t owner);
   BegunTrace(const BegunTrace&) = delete;
   BegunTrace& operator=(const BegunTrace&) = delete;
   ~BegunTrace();
@@ -29,8 +29,9 @@ class BegunTrace {
   /// line and the bracket, if the segment was closed just before the process died.
   std::uint64_t open_end(std::uint64_t bytes) const;
 
-  /// Copies the whole lines of the first `bytes`. Fails with the error of the read.
-  Result copy_to(exporting::TraceFile& out, std::uint64_t bytes) const;
+  /// Copies the whole lines of the first `bytes`, and sets how many bytes they are. Fails with the
+  /// error of the read.
+  Result copy_to(exporting::TraceFile& out, std::uint64_t bytes, std::uint64_t& copied) const;
 
  private:
   int file_ = -1;

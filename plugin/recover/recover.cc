@@ -9,7 +9,6 @@
 #include <cstring>
 #include <dirent.h>
 #include <functional>
-#include <map>
 #include <memory>
 #include <optional>
 #include <string_view>
@@ -44,7 +43,9 @@ std::string directory_of(const std::string& path) {
 class SegmentPlaces {
  public:
   SegmentPlaces(const JournalImage& journal, const LeftOver& left)
-      : in_rings_(left.path() + "/"), elsewhere_(directory_of(journal.final_path) + "/") {
+      : in_rings_(left.path() + "/"),
+        elsewhere_(journal.final_path.starts_with('/') ? directory_of(journal.final_path) + "/"
+                                                       : in_rings_) {
     const std::string stem = base_name(left.path());
     first_name_ = stem.substr(0, stem.size() - assemble::kRingsSuffix.size()) + ".json";
   }
@@ -121,10 +122,19 @@ void rotate_what_is_gone(const SegmentPlaces& places, JournalImage& journal) {
   }
 }
 
-const std::string& text_at(const std::map<std::uint64_t, std::string>& texts, std::uint64_t at) {
-  static const std::string none;
-  const auto found = texts.find(at);
-  return found != texts.end() ? found->second : none;
+// With this the files of the trace begin, but not its dumps: the run's number is in it.
+std::string begin_of_files(const JournalImage& journal) {
+  return journal.first_line.substr(0, journal.first_line.find("\"segment\":"));
+}
+
+// The first line for a segment whose file is not there any more.
+std::string first_line_of(std::uint64_t segment, const JournalImage& journal) {
+  constexpr std::string_view kFirst = "\"segment\":1,";
+  std::string line = journal.first_line;
+  if (const std::size_t at = line.find(kFirst); at != std::string::npos) {
+    line.replace(at, kFirst.size(), "\"segment\":" + std::to_string(segment) + ",");
+  }
+  return line;
 }
 
 // The segment after the checkpoint's was made just before the process died. No checkpoint includes
@@ -136,7 +146,7 @@ void remove_unfinished_segment(const LeftOver& left, const SegmentPlaces& places
   struct stat about {};
   const bool is_empty = lstat(path.c_str(), &about) == 0 && S_ISREG(about.st_mode) &&
                         about.st_size == 0 && about.st_uid == left.owner();
-  if (is_empty || BegunTrace(path, text_at(journal.first_lines, next), left.owner()).is_there()) {
+  if (is_empty || BegunTrace(path, begin_of_files(journal), left.owner()).is_there()) {
     unlink(path.c_str());
   }
 }
@@ -182,17 +192,16 @@ Result write_trace(const JournalImage& journal, const std::vector<RingImage>& ri
                    const BegunTrace& begun, exporting::TraceFile& file, Outcome& outcome) {
   exporting::ChromeTrace trace(file);
   trace.resume(static_cast<int>(journal.pid), journal.run_id);
-  const std::string& first_line = text_at(journal.first_lines, journal.checkpoint.segment);
   const std::uint64_t written = journal.checkpoint.trace_bytes;
   const std::uint64_t there = begun.is_there() ? std::min(begun.bytes(), written) : 0;
-  if (there >= first_line.size()) {
-    if (Result copied = begun.copy_to(file, begun.open_end(there)); !copied.is_ok()) {
-      return copied;
-    }
-  } else {
-    file.add(first_line, {});
+  std::uint64_t copied = 0;
+  if (Result read = begun.copy_to(file, begun.open_end(there), copied); !read.is_ok()) {
+    return read;
   }
-  const bool lacks_lines = written > first_line.size() && there < written;
+  if (copied == 0) {
+    file.add(first_line_of(journal.checkpoint.segment, journal), {});
+  }
+  const bool lacks_lines = there < written;
   if (lacks_lines) {
     outcome.notes.push_back(
         begun.is_there()
@@ -201,7 +210,7 @@ Result write_trace(const JournalImage& journal, const std::vector<RingImage>& ri
             : "the trace that the process had written is not there: only what it had not written "
               "is recovered");
   }
-  tell_windows(journal, journal.checkpoint.segment <= 1 && there <= first_line.size(), trace);
+  tell_windows(journal, journal.checkpoint.segment <= 1 && copied == 0, trace);
   const Replayed replayed = replay(journal, rings, trace);
   if (Result written_whole = file.flush_whole(); !written_whole.is_ok()) {
     return written_whole;
@@ -219,7 +228,7 @@ Result write_trace(const JournalImage& journal, const std::vector<RingImage>& ri
     add_losses(journal, outcome, end);
   }
   if (outcome.is_running) {
-    end.silent_ns = silent_ns(journal.read_at_realtime_ns, first_line, replayed.death_ns);
+    end.silent_ns = silent_ns(journal.read_at_realtime_ns, journal.first_line, replayed.death_ns);
   }
   trace.end(replayed.death_ns, outcome.operations_before + outcome.operations, end);
   return {};
@@ -254,45 +263,45 @@ Result make_file(const std::string& target, bool replaces,
 
 // Only in the place of the unfinished trace, or of what an earlier recovery has made of it, may
 // there be a file already. Of another user's process no file is known to be that.
-bool may_replace(const LeftOver& left, const std::string& target, const std::string& first_line) {
-  return left.is_own() && BegunTrace(target, first_line, geteuid()).is_there();
+bool may_replace(const LeftOver& left, const std::string& target, const std::string& begin) {
+  return left.is_own() && BegunTrace(target, begin, geteuid()).is_there();
 }
 
 Result make_trace(const JournalImage& journal, const std::vector<RingImage>& rings,
                   const LeftOver& left, const std::string& recorded, const std::string& target,
                   Outcome& outcome) {
-  const std::string& first_line = text_at(journal.first_lines, journal.checkpoint.segment);
-  const BegunTrace begun(recorded, first_line, left.owner());
+  const std::string begin = begin_of_files(journal);
+  const BegunTrace begun(recorded, begin, left.owner());
   const bool replaces = outcome.is_running ? begun.is_there() && target == recorded
-                                           : may_replace(left, target, first_line);
+                                           : may_replace(left, target, begin);
   return make_file(target, replaces, [&](exporting::TraceFile& file) {
     return write_trace(journal, rings, begun, file, outcome);
   });
 }
 
 // A copy that an earlier, failed recovery has made is kept.
-Result copy_segment(const BegunTrace& segment, const std::string& first_line,
+Result copy_segment(const BegunTrace& segment, const std::string& begin,
                     const std::string& target) {
-  const BegunTrace made(target, first_line, geteuid());
+  const BegunTrace made(target, begin, geteuid());
   if (made.is_there() && made.bytes() == segment.bytes()) {
     return {};
   }
   return make_file(target, false, [&](exporting::TraceFile& file) {
-    return segment.copy_to(file, segment.bytes());
+    std::uint64_t copied = 0;
+    return segment.copy_to(file, segment.bytes(), copied);
   });
 }
 
 Result copy_segments(const JournalImage& journal, const LeftOver& left, const SegmentPlaces& places,
                      const Options& options, const std::string& directory) {
-  for (const auto& [segment, first_line] : journal.first_lines) {
-    if (segment >= journal.checkpoint.segment || !places.is_in_rings(segment)) {
-      continue;
-    }
-    const BegunTrace begun(places.path(segment), first_line, left.owner());
+  const std::string begin = begin_of_files(journal);
+  for (std::uint64_t segment = journal.checkpoint.segment - 1;
+       segment > 0 && places.is_in_rings(segment); --segment) {
+    const BegunTrace begun(places.path(segment), begin, left.owner());
     if (!begun.is_there()) {
-      continue;  // the process deleted it to stay within its bound
+      continue;  // it is of another run or user
     }
-    Result copied = copy_segment(begun, first_line, directory + name_of(segment, places, options));
+    Result copied = copy_segment(begun, begin, directory + name_of(segment, places, options));
     if (!copied.is_ok()) {
       return copied;
     }
@@ -372,8 +381,8 @@ Outcome recover(const std::string& directory, const Options& options) {
   }
   if (journal.notes_lost != 0) {
     outcome.notes.push_back(std::to_string(journal.notes_lost) +
-                            " notes of older segments, or of communicators, names and windows, had "
-                            "no room in the journal (RINGSIDE_JOURNAL_BYTES)");
+                            " communicators or names had no room in the journal "
+                            "(RINGSIDE_JOURNAL_BYTES)");
   }
   std::uint64_t bad = journal.bad_entries;
   std::size_t only_heads = 0;
@@ -389,14 +398,18 @@ Outcome recover(const std::string& directory, const Options& options) {
   if (bad != 0) {
     outcome.notes.push_back(std::to_string(bad) + " records are damaged and are left out");
   }
-  if (journal.first_lines.empty()) {
+  if (journal.first_line.empty() && journal.notes_lost != 0) {
+    outcome.result = {EBADMSG, "the first line of its trace had no room in the journal"};
+    return outcome;
+  }
+  if (journal.first_line.empty()) {
     // NCCL was not used in this process.
     outcome.removed = !keep && left.remove().is_ok();
     return outcome;
   }
   // Before the first checkpoint there is one segment, and no file has lines of it.
   if (journal.sequence == 0) {
-    journal.checkpoint.segment = journal.first_lines.begin()->first;
+    journal.checkpoint.segment = 1;
   }
   const SegmentPlaces places(journal, left);
   rotate_what_is_gone(places, journal);

@@ -74,7 +74,7 @@ std::vector<std::uint64_t> journal_image() {
   std::vector<std::uint64_t> words(assemble::Journal::kLeastBytes / 8);
   assemble::Journal journal(words.data(), words.size() * 8, 1, 1);
   journal.note_final_path("/nowhere/ringside.x.json");
-  journal.note_first_line(1, "[{}\n");
+  journal.note_first_line("[{}\n");
   assemble::Communicator communicator;
   communicator.context = 1;
   communicator.name = "world";
@@ -82,7 +82,7 @@ std::vector<std::uint64_t> journal_image() {
   communicator.has_size = communicator.has_hash = true;
   communicator.nranks = 2;
   journal.note(communicator);
-  journal.note(assemble::WindowNoteData{1, 0xFFFF, 0});
+  journal.note_window(1, 0xFFFF, 0);
   journal.note_gpu_clock(1, {1, 2, 0.001, 3});
   for (const assemble::RecordView& record : records()) {
     journal.append(record, 0);

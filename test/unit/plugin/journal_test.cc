@@ -3,7 +3,10 @@
 // The journal as its reader finds it, whenever its writer stops.
 #include "plugin/journal/journal.h"
 
+#include <algorithm>
 #include <cstring>
+#include <ctime>
+#include <limits>
 #include <set>
 #include <vector>
 
@@ -167,20 +170,26 @@ TEST_CASE("Notes come back, the last of a communicator counts") {
   Memory memory;
   Journal journal(memory.data(), memory.size(), 1, 1);
   journal.note_final_path("/somewhere/ringside.x.json");
-  journal.note_first_line(0, "[{}\n");
+  journal.note_first_line("[{}\n");
   assemble::Communicator communicator;
   communicator.context = 5;
-  communicator.name = "world";
+  communicator.name = "world before";
   communicator.rank = 3;
   journal.note(communicator);
+  communicator.name = "world";
   communicator.finalized_ns = 99;
   communicator.gpu_uuid = "GPU-1";
   journal.note(communicator);
-  journal.note(assemble::WindowNoteData{2, 7, 1000});
+  journal.note_window(2, 5, 1000);
+  journal.note_window(2, 7, 1000);
+  journal.note_segment(3, {1, 2}, {4});
+  journal.note_gpu_clock(5, {1, 2, 0.5, 2});
   journal.note_gpu_clock(5, {1, 2, 0.5, 3});
+  record::NamePayload name{"an algorithm"};
+  journal.note_name(9, record::kFirstDynamicName, name);
   const recover::JournalImage image = memory.read();
   CHECK(image.final_path == "/somewhere/ringside.x.json");
-  CHECK(image.first_lines.at(0) == "[{}\n");
+  CHECK(image.first_line == "[{}\n");
   REQUIRE(image.communicators.size() == 1);
   CHECK(image.communicators.at(5).name == "world");
   CHECK(image.communicators.at(5).rank == 3);
@@ -188,28 +197,71 @@ TEST_CASE("Notes come back, the last of a communicator counts") {
   CHECK(image.communicators.at(5).gpu_uuid == "GPU-1");
   REQUIRE(image.windows.size() == 1);
   CHECK(image.windows.at(2).start_ns == 1000);
+  CHECK(image.windows.at(2).types == 7);
+  REQUIRE(image.segment_counts.size() == 1);
+  CHECK(image.segment_counts.at(3).written[1] == 2);
+  CHECK(image.segment_counts.at(3).merged[0] == 4);
   CHECK(image.gpu_clocks.at(5).samples == 3);
+  REQUIRE(image.names.size() == 1);
+  CHECK(image.names[0].text == std::string("an algorithm"));
+  CHECK(image.bad_entries == 0);
 }
 
 TEST_CASE("Notes of weeks find room: those that no longer count are left out") {
   Memory memory;
   Journal journal(memory.data(), memory.size(), 1, 1);
-  const std::string line(1000, 'x');
   assemble::Communicator communicator;
   communicator.context = 1;
   journal.note(communicator);
-  for (std::uint64_t segment = 1; segment <= 1000; ++segment) {
-    if (segment % 10 == 0) {
-      journal.note_gpu_clock(1, {segment, 2, 0.5, 3});
-    }
-    journal.note_first_line(segment % 4, line);
+  for (std::uint64_t number = 1; number <= 1000; ++number) {
+    journal.note_gpu_clock(1, {number, 2, 0.5, 3});
+    journal.note_segment(number, {}, {});
+    journal.note_window(static_cast<std::uint32_t>(number), 1, 0);
   }
   const recover::JournalImage image = memory.read();
   CHECK(image.notes_lost == 0);
   CHECK(image.bad_entries == 0);
   CHECK(image.communicators.size() == 1);
-  CHECK(image.first_lines.at(0).size() == 1000);
   CHECK(image.gpu_clocks.at(1).gpu_ref_ns == 1000);
+  CHECK(image.segment_counts.size() == assemble::kNotedSegments);
+  CHECK(image.segment_counts.contains(1000));
+  CHECK(image.windows.size() == assemble::kNotedWindows);
+  CHECK(image.windows.contains(1000));
+}
+
+TEST_CASE("What has no room in the notes is counted, and takes none from the others") {
+  Memory memory;
+  Journal journal(memory.data(), memory.size(), 1, 1);
+  journal.note_final_path("/somewhere/ringside.x.json");
+  journal.note_first_line(std::string(memory.size(), 'x'));
+  CHECK(memory.read().notes_lost == 1);
+  CHECK(memory.read().first_line.empty());
+  assemble::Communicator communicator;
+  for (communicator.context = 1; memory.read().notes_lost == 1; ++communicator.context) {
+    journal.note(communicator);
+  }
+  const std::uint32_t places = communicator.context - 2;  // the last had none
+  CHECK(memory.read().communicators.size() == places);
+  CHECK(memory.read().communicators_forgotten == 0);
+  communicator.context = 3;
+  communicator.finalized_ns = 77;
+  journal.note(communicator);
+  communicator.context = places + 2;
+  communicator.finalized_ns = assemble::kUnknownTime;
+  journal.note(communicator);
+  record::NamePayload name{"a name"};
+  std::uint32_t names = 0;
+  for (; memory.read().notes_lost == 2; ++names) {
+    journal.note_name(names, record::kFirstDynamicName, name);
+  }
+  const recover::JournalImage image = memory.read();
+  CHECK(image.final_path == "/somewhere/ringside.x.json");
+  CHECK(image.names.size() == names - 1);
+  CHECK(image.communicators.size() == places);
+  CHECK(image.communicators.contains(places + 2));
+  CHECK_FALSE(image.communicators.contains(3));
+  CHECK(image.communicators_forgotten == 1);
+  CHECK(image.bad_entries == 0);
 }
 
 TEST_CASE("A journal counts marks at once, and what the trace has with the checkpoint") {
@@ -256,29 +308,35 @@ TEST_CASE("A journal of another version, or with a head of another size, is not 
   CHECK_FALSE(changed(offsetof(assemble::JournalHeader, header_bytes), 2432));
 }
 
-TEST_CASE("If notes have little room, those come first without which nothing is recovered") {
-  Memory memory;
+TEST_CASE("The note of one more communicator costs the same, however many are open") {
+  Memory memory(std::size_t{32} << 20);  // the default
   Journal journal(memory.data(), memory.size(), 1, 1);
-  journal.note_final_path("/somewhere/ringside.x.json");
-  journal.note(assemble::WindowNoteData{1, 7, 1000});
-  constexpr std::uint32_t kCommunicators = 20;
   assemble::Communicator communicator;
-  constexpr std::uint64_t kSegments = 200;
-  for (std::uint64_t segment = 1; segment <= kSegments; ++segment) {
-    journal.note(assemble::SegmentCountsNote{segment - 1, {}, {}});
-    journal.note_first_line(segment, std::string(2000, 'x'));
-    communicator.context = 1 + static_cast<std::uint32_t>(segment) % kCommunicators;
-    journal.note(communicator);
-    const recover::JournalImage image = memory.read();
-    CHECK(image.final_path == "/somewhere/ringside.x.json");
-    CHECK(image.windows.size() == 1);
-    CHECK(image.communicators.size() == std::min<std::size_t>(segment, kCommunicators));
-    CHECK(image.first_lines.contains(segment));
-    CHECK(image.bad_entries == 0);
-  }
-  const recover::JournalImage image = memory.read();
-  CHECK(image.notes_lost > 0);
-  CHECK(image.notes_lost < 2 * assemble::kNotedSegments);
+  // The least processor time for a hundred notes, up to this context.
+  const auto least_ns = [&](std::uint32_t until) {
+    constexpr std::uint32_t kNotes = 100;
+    std::int64_t least = std::numeric_limits<std::int64_t>::max();
+    while (communicator.context < until) {
+      timespec begin{};
+      timespec end{};
+      clock_gettime(CLOCK_THREAD_CPUTIME_ID, &begin);
+      for (std::uint32_t i = 0; i < kNotes; ++i) {
+        ++communicator.context;
+        journal.note(communicator);
+      }
+      clock_gettime(CLOCK_THREAD_CPUTIME_ID, &end);
+      least = std::min(least,
+                       (end.tv_sec - begin.tv_sec) * 1'000'000'000 + end.tv_nsec - begin.tv_nsec);
+    }
+    return least;
+  };
+  const std::int64_t of_few_ns = least_ns(1000);
+  CHECK(memory.read().notes_lost == 0);
+  least_ns(11'000);
+  CHECK(memory.read().communicators.size() == 11'000);
+  CHECK(memory.read().notes_lost == 0);
+  CHECK(least_ns(20'000) < 20 * of_few_ns);
+  CHECK(memory.read().notes_lost > 0);
 }
 
 TEST_CASE("Communicators that come and go for weeks find room, and their numbers are believed") {
@@ -320,7 +378,7 @@ TEST_CASE("Communicators that come and go for weeks find room, and their numbers
 TEST_CASE("A journal with any word changed is refused or read without harm") {
   Memory memory;
   Journal journal(memory.data(), memory.size(), 1, 1);
-  journal.note_first_line(0, "[{}\n");
+  journal.note_first_line("[{}\n");
   for (std::uint64_t i = 1; i < 20; ++i) {
     REQUIRE(journal.append(view(i, RecordKind::kStart, i % 2 == 0), i));
     journal.written(row(i));
