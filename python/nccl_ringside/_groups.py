@@ -17,7 +17,7 @@ from typing import Any, Optional
 _MOST_RANKS_BYTES = 350
 # Ranks annotate at nearly the same time, or do not at all. So one short wait is enough; whoever
 # comes later is asked for without a wait.
-_HOSTS_WAIT = datetime.timedelta(seconds=1)
+_HOSTS_WAIT = datetime.timedelta(seconds=2)
 _ASK_AGAIN_S = 1.0
 
 
