@@ -9,6 +9,22 @@
 
 namespace ringside::merge {
 
+void append_counter(std::string_view ids, std::int64_t line_ns, std::string_view name,
+                    std::string_view unit, std::int64_t thousandths, std::string& output) {
+  output.append(R"({"ph":"C",)").append(ids).append(",\"ts\":");
+  append_microseconds(line_ns, output);
+  output += ",\"name\":";
+  append_quoted(name, output);
+  output += ",\"args\":{";
+  append_quoted(unit, output);
+  output += ':' + report::fixed(static_cast<double>(thousandths) / 1000, 3) + "}},\n";
+}
+
+std::int64_t thousandths_of(double value) {
+  constexpr double kMost = 4e15;
+  return std::llround(std::clamp(value, -kMost, kMost) * 1000);
+}
+
 void HostCounters::add(std::uint32_t host, std::uint32_t process, std::string_view name,
                        std::string_view unit, std::int64_t line_ns, double value) {
   processes_[host].insert(process);
@@ -49,21 +65,15 @@ std::uint64_t HostCounters::append(std::uint32_t host, std::uint32_t pid,
     // Thousandths, as in the lines: they add up without a rest that grows.
     std::int64_t sum = 0;
     for (std::size_t i = 0; i < changes.size(); ++i) {
-      constexpr double kMost = 4e15;
-      sum += std::llround(std::clamp(changes[i].by, -kMost, kMost) * 1000);
+      sum += thousandths_of(changes[i].by);
       if (i + 1 < changes.size() && changes[i + 1].line_ns == changes[i].line_ns) {
         continue;
       }
       if (!keeps(changes[i].line_ns)) {
         continue;
       }
-      output += R"({"ph":"C",)" + ids + ",\"ts\":";
-      append_microseconds(changes[i].line_ns, output);
-      output += ",\"name\":";
-      append_quoted(std::get<1>(at->first), output);
-      output += ",\"args\":{";
-      append_quoted(std::get<2>(at->first), output);
-      output += ':' + report::fixed(static_cast<double>(sum) / 1000, 3) + "}},\n";
+      append_counter(ids, changes[i].line_ns, std::get<1>(at->first), std::get<2>(at->first), sum,
+                     output);
       ++lines;
     }
   }

@@ -15,6 +15,13 @@
 
 namespace ringside::merge {
 
+/// Appends a line of a counter, with ",\n". `ids` are its members pid and tid, `thousandths` its
+/// value.
+void append_counter(std::string_view ids, std::int64_t line_ns, std::string_view name,
+                    std::string_view unit, std::int64_t thousandths, std::string& output);
+/// The value of a counter as its lines have it.
+std::int64_t thousandths_of(double value);
+
 class HostCounters {
  public:
   /// A counter of a process has a value from this time on; a process's are told in order.

@@ -75,7 +75,6 @@ void EventLine::clear() {
   dur_ns = 0;
   operation.reset();
   gpu_index.reset();
-  values.clear();
   fields_.clear();
   arguments_.clear();
 }
@@ -233,9 +232,6 @@ std::optional<std::string> EventLine::parse_any(std::string_view json) {
   if (phase.empty() || !has_pid || (phase == "X" && !has_dur)) {
     return "\"ph\", \"pid\" or \"dur\" is missing";
   }
-  if (phase == "C") {
-    take_values(object);
-  }
   if (phase != "M") {
     ts_ns = load::nanoseconds(ts);
     if (!ts_ns) {
@@ -313,19 +309,6 @@ void EventLine::take_arguments(const simdjson::dom::element& value) {
       if (member.value["index"].get_int64().get(index) == simdjson::SUCCESS) {
         gpu_index = index;
       }
-    }
-  }
-}
-
-void EventLine::take_values(const simdjson::dom::object& line) {
-  simdjson::dom::object object;
-  if (line["args"].get_object().get(object) != simdjson::SUCCESS) {
-    return;
-  }
-  for (const auto member : object) {
-    double value = 0;
-    if (member.value.get_double().get(value) == simdjson::SUCCESS) {
-      values.emplace_back(member.key, value);
     }
   }
 }

@@ -43,12 +43,11 @@ class EventLine {
   std::string_view phase;
   std::string_view category;
   std::string_view name;
-  std::string_view id;                                      // id2.local
-  std::optional<std::int64_t> ts_ns;                        // nothing in metadata
-  std::int64_t dur_ns = 0;                                  // of slices
-  std::optional<std::uint64_t> operation;                   // args.op
-  std::optional<std::int64_t> gpu_index;                    // args.gpu.index
-  std::vector<std::pair<std::string_view, double>> values;  // of counters
+  std::string_view id;                     // id2.local
+  std::optional<std::int64_t> ts_ns;       // nothing in metadata
+  std::int64_t dur_ns = 0;                 // of slices
+  std::optional<std::uint64_t> operation;  // args.op
+  std::optional<std::int64_t> gpu_index;   // args.gpu.index
 
   // These are of a slice's begin ("b"):
   /// Returns a whole number among the args; nothing if there is none of this key.
@@ -110,7 +109,6 @@ class EventLine {
   std::optional<std::string> take(std::string_view key, const simdjson::dom::element& value,
                                   std::string_view raw, Field& field);
   void take_arguments(const simdjson::dom::element& value);
-  void take_values(const simdjson::dom::object& line);
   /// Whether its value is another one in the merged file.
   bool is_moved(const Field& field) const;
   void put_value(const Field& field, const Place& place, std::int64_t begin_ns, std::int64_t end_ns,

@@ -231,6 +231,7 @@ class Writer {
       const model::TraceFile& file = traces_.files[plan_.processes[number].file];
       copy_file(file.path);
       std::for_each(file.later_paths.begin(), file.later_paths.end(), copy_file);
+      process.append_counters(text);
     }
     process.finish(text);
     if (overview_) {

@@ -6,6 +6,7 @@
 #include <map>
 #include <utility>
 
+#include "analyzer/merge/operation_counters.h"
 #include "ringside/trace_schema.h"
 
 namespace ringside::merge {
@@ -32,7 +33,8 @@ std::string gpu_text(const std::set<std::int64_t>& gpus) {
 ProcessLines::ProcessLines(const model::Traces& traces, const align::Alignment& alignment,
                            const Plan& plan, std::uint32_t number, bool has_steps,
                            HostCounters& counters, std::vector<std::string>& spare_texts)
-    : file_(traces.files[plan.processes[number - 1].file]),
+    : traces_(traces),
+      file_(traces.files[plan.processes[number - 1].file]),
       alignment_(alignment),
       plan_(plan),
       process_(plan.processes[number - 1]),
@@ -78,13 +80,6 @@ std::optional<std::string> ProcessLines::take(std::string_view json, std::string
   }
   if (load::is_text(line_.phase, "b") || load::is_text(line_.phase, "e")) {
     return take_async(output);
-  }
-  // This is so of a part, too: what the others have adds up to the same.
-  for (const auto& [unit, value] : line_.values) {
-    if (const auto line_ns = place_.time(*line_.ts_ns)) {
-      counters_.add(alignment_.host_of(process_.file), place_.number, line_.name, unit, *line_ns,
-                    value);
-    }
   }
   if (plan_.is_part && !keeps(line_)) {
     return std::nullopt;
@@ -329,6 +324,26 @@ std::vector<ProcessLines::Endless> ProcessLines::endless_slices() {
     std::sort(slices.begin(), slices.end(), comes_before);
   }
   return slices;
+}
+
+void ProcessLines::append_counters(std::string& output) {
+  for (const OperationCounter& counter : operation_counters(traces_, file_)) {
+    for (const CounterValue& value : counter.values) {
+      const auto line_ns = place_.time(value.at_ns);
+      if (!line_ns) {
+        continue;
+      }
+      // This is so of a part, too: what the others have adds up to the same.
+      counters_.add(alignment_.host_of(process_.file), place_.number, counter.name, counter.unit,
+                    *line_ns, value.value);
+      const std::int64_t common_ns = *line_ns + base_ns_;
+      if (!plan_.is_part || is_in_spans(plan_, common_ns, common_ns)) {
+        append_counter(ids_, *line_ns, counter.name, counter.unit, thousandths_of(value.value),
+                       output);
+        ++written_;
+      }
+    }
+  }
 }
 
 void ProcessLines::finish(std::string& output) {

@@ -36,6 +36,9 @@ class ProcessLines {
   /// used; nothing if it can.
   std::optional<std::string> take(std::string_view json, std::string& output);
 
+  /// Appends the counters of all operations of the process.
+  void append_counters(std::string& output);
+
   /// Appends name, order and marks of the process.
   void finish(std::string& output);
 
@@ -74,6 +77,7 @@ class ProcessLines {
                    std::string_view name, Appender& text);
   std::int64_t to_line_ns(std::int64_t common_ns) const;
 
+  const model::Traces& traces_;
   const model::TraceFile& file_;
   const align::Alignment& alignment_;
   const Plan& plan_;

@@ -17,7 +17,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "generat
 # pylint: disable=wrong-import-position
 import perfetto_file
 from generated_job import own_ns, true_ns
-from merged_parts import add_counters, check_counters, expect, ns, operations, read, run
+from merged_parts import check_counters, expect, ns, operations, read, run
 
 SMALL = ["--ranks-per-host", "2", "--iterations", "4"]
 JOBS = [
@@ -95,7 +95,7 @@ def check_content(merged):
         return (event["name"] in ("process_name", "process_sort_index", "releases", "released")
                 or event["name"].startswith(("ringside_merged", "waiting for "))
                 or (event["ph"] == "i" and event["cat"] == "mark")
-                or event["tid"] >= FIRST_ROW or event["ph"] in "be")
+                or event["tid"] >= FIRST_ROW or event["ph"] in "beC")
 
     def shown(cat, args):
         return cat, json.dumps(args, sort_keys=True)
@@ -258,7 +258,6 @@ def collide(directory):
 
 def check_job(generate, ringside, options, directory):
     run(generate, directory / "traces", *SMALL, *options.split())
-    add_counters(directory / "traces")
     collide(directory / "traces")
     path = directory / "merged.json"
     run(ringside, "merge", directory / "traces", "-o", path)

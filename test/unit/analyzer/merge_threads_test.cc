@@ -58,11 +58,6 @@ std::string trace_of(int rank) {
         .append(call);
     text.append(R"("},"pid":1,"tid":1,"ts":)").append(end).append(R"(,"name":"AllReduce"},
 )");
-    if (i % 50 == 0) {
-      text.append(R"({"ph":"C","pid":1,"ts":)").append(start);
-      text.append(R"(,"name":"in flight","args":{"operations":)").append(std::to_string(i % 4));
-      text.append("}},\n");
-    }
     if (i == 5 && rank % 2 == 1) {
       text += "{\"ph\":\"b\",,\n";
     }
