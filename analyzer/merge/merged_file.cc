@@ -231,7 +231,9 @@ class Writer {
       const model::TraceFile& file = traces_.files[plan_.processes[number].file];
       copy_file(file.path);
       std::for_each(file.later_paths.begin(), file.later_paths.end(), copy_file);
-      process.append_counters(text);
+      if (copy.problems.files().empty()) {
+        process.append_counters(text);  // else the lines of their operations are absent
+      }
     }
     process.finish(text);
     if (overview_) {
