@@ -117,6 +117,8 @@ def nothing_written(options):
         whole(house)
         window = house.last_line("ringside_window")
         require(window["window"] == 1 and "Coll" in window["events"], f"{window}")
+        communicator = house.last_line("ringside_communicator")
+        require(communicator["name"] == "guarantee", f"{communicator}")
 
 
 def unreadable_ring(options):
