@@ -238,6 +238,9 @@ def foreign(options):
             is_copied = made.read_bytes().startswith(written[:written.index(OPERATION)])
             require(is_copied == (owner == nobody), "a file is copied that is not the owner's")
         house.lint(made)
+        # Nor does a program that begins speak of them: its user cannot remove them.
+        house.run("trouble", "nothing")
+        require("have died" not in house.said(), house.said())
 
 
 def killed_recovery(options):
