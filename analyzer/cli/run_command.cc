@@ -275,9 +275,7 @@ void finish_run(const RunOptions& options, const launch::Plan& plan,
   }
   std::vector<std::string> traces;
   for (const std::string& name : names) {
-    // A process that was killed while it compressed has left both forms.
-    const bool is_twice = name.ends_with(".gz") && names.count(name.substr(0, name.size() - 3)) > 0;
-    if (launch::is_trace_name(name) && !is_twice) {
+    if (launch::is_trace_name(name)) {
       traces.push_back(plan.directory + "/" + name);
     }
   }

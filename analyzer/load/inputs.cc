@@ -56,7 +56,7 @@ bool is_named_as_trace(const std::string& name) {
   return name.ends_with(".json") || name.ends_with(".json.gz");
 }
 
-// Both are there if a process was killed when it had compressed a file and not yet deleted it.
+// Both are there if somebody has compressed a file and kept it.
 void leave_out_compressed_twins(Inputs& inputs) {
   constexpr std::string_view kEnding = ".gz";
   const std::vector<std::string> all = inputs.paths;

@@ -277,7 +277,7 @@ const std::vector<Variable>& variables() {
               &Config::drain_ms, {1, 1000}),
       bytes_or_none("RINGSIDE_MAX_BYTES", "the most bytes of one process on disk; 0: no bound",
                     &Config::max_bytes, false),
-      flag("RINGSIDE_COMPRESS", "whether closed segments are compressed", &Config::compress),
+      flag("RINGSIDE_COMPRESS", "whether the trace is compressed", &Config::compress),
       flight_seconds(),
       bytes_or_none("RINGSIDE_FLIGHT_BYTES", "flight recorder: the bytes that are kept in memory",
                     &Config::flight_bytes, true),

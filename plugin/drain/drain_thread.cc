@@ -32,7 +32,7 @@ DrainThread::DrainThread(const Config& config, Log& log, TraceWriter& writer, Se
       writer_(writer),
       session_(session),
       control_(control),
-      dump_writer_(writer.directory()),
+      dump_writer_(writer.directory(), "." + std::to_string(writer.facts().run_id) + ".part"),
       hang_alarm_(config, log, session),
       probe_(config.sysfs) {}
 
@@ -122,9 +122,7 @@ bool DrainThread::wait(int idle_cycles) {
 // Does one pass. `final`: the process exits, and the trace ends. Returns false if nothing was done.
 bool DrainThread::cycle(bool final) {
   const std::size_t due_dumps = session_.due_dumps();
-  if (final) {
-    writer_.expect_close();
-  } else {
+  if (!final) {
     session_.look_at_masks();
   }
   session_.directories().keep_locks();

@@ -125,9 +125,7 @@ Result DumpWriter::write_file(const Job& job) const {
       return made;
     }
   }
-  // This process writes one dump at a time, so a file of this name is from a dead process.
-  const std::string temporary = path + "." + std::to_string(getpid()) + ".part";
-  unlink(temporary.c_str());
+  const std::string temporary = path + part_ending_;
   exporting::TraceFile file;
   Result written = file.create(temporary);
   if (!written.is_ok()) {
@@ -135,7 +133,9 @@ Result DumpWriter::write_file(const Job& job) const {
   }
   try {
     written = job.content.copy_to(file, [&] { return job.dump->is_wanted(); });
-    file.close();
+    if (written.is_ok()) {
+      written = file.store();
+    }
     if (written.is_ok()) {
       written =
           job.dump->begin_naming() ? exporting::give_name(temporary, path) : Result(ECANCELED);

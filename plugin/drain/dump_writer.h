@@ -49,8 +49,10 @@ class Dump {
 
 class DumpWriter {
  public:
-  /// A dump in this directory makes the directory if it is missing.
-  explicit DumpWriter(std::string directory) : directory_(std::move(directory)) {}
+  /// A dump in this directory makes the directory if it is missing. `part_ending` ends the names of
+  /// unfinished dumps. No other process may have the same.
+  DumpWriter(std::string directory, std::string part_ending)
+      : directory_(std::move(directory)), part_ending_(std::move(part_ending)) {}
   DumpWriter(const DumpWriter&) = delete;
   DumpWriter& operator=(const DumpWriter&) = delete;
 
@@ -76,6 +78,7 @@ class DumpWriter {
   Result write_file(const Job& job) const;
 
   const std::string directory_;
+  const std::string part_ending_;
   threads::Mutex mutex_;
   std::condition_variable idle_;
   /// The first job is being written; it keeps its address when others are added.

@@ -68,7 +68,7 @@ void TraceJournal::checkpoint() {
   // Before there is a file, all lines belong to the first segment.
   made.segment = std::max<std::uint64_t>(files_.number(), 1);
   made.oldest_segment = files_.oldest_number();
-  made.trace_bytes = files_.bytes();
+  made.trace_bytes = files_.body_bytes();
   made.operations = files_.operations();
   made.next_operation = assembler_.next_operation();
   const assemble::ClockModel::Line line = clock_.model().line();

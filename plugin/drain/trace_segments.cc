@@ -11,17 +11,16 @@ namespace {
 constexpr std::int64_t kAccountEvery_ns = 1'000'000'000;
 constexpr std::int64_t kClockEvery_ns = 10'000'000'000;
 constexpr std::int64_t kAttemptEvery_ns = 1'000'000'000;
-// How long compression may take at a time, since the rings must not overflow meanwhile.
-constexpr std::int64_t kCompress_ns = 10'000'000;
-// The same at exit. It is a part of the five seconds that the exit waits (Session::shut_down).
-constexpr std::int64_t kCompressAtExit_ns = 2'000'000'000;
+// Each write of a compressed trace is a member of its own, and is smaller for what is in it before.
+constexpr std::int64_t kFlushCompressedEvery_ns = 1'000'000'000;
+constexpr std::uint64_t kWorthCompressing_bytes = 64U << 10;
 
 exporting::SegmentLimits segment_limits(const Config& config) {
   exporting::SegmentLimits limits;
   limits.in_memory = config.is_flight_recorder();
   limits.most_bytes = limits.in_memory ? config.flight_bytes : config.max_bytes;
   limits.most_age_ns = static_cast<std::int64_t>(config.flight_seconds) * 1'000'000'000;
-  limits.compress = config.compress;
+  limits.compress = config.compress && !limits.in_memory && exporting::has_zlib();
   return limits;
 }
 
@@ -38,8 +37,8 @@ TraceSegments::TraceSegments(const Config& config, exporting::ProcessFacts& fact
       journal_(journal),
       figures_(figures),
       directory_(absolute_path(config.directory)),
-      path_(directory_ + "/" + trace_name(config, facts)),
       files_(segment_limits(config)),
+      path_(directory_ + "/" + trace_name(config, facts) + (files_.compresses() ? ".gz" : "")),
       trace_(files_),
       repeated_(trace_, assembler) {}
 
@@ -109,7 +108,9 @@ void TraceSegments::begin_next() {
     files_.discard_next(clock_.now_ns());
     return;
   }
-  files_.begin_next(clock_.now_ns());
+  if (const Result closed = files_.begin_next(clock_.now_ns()); !closed.is_ok()) {
+    figures_.fail(closed.error());
+  }
   repeated_.begin_segment();
   if (assemble::Journal* const journal = journal_.get()) {
     if (const exporting::WriteCounts* closed = files_.last_closed()) {
@@ -117,7 +118,6 @@ void TraceSegments::begin_next() {
     }
     journal_.checkpoint();
   }
-  compress_at_exit();
 }
 
 // Ends the current segment. Returns false if it must continue, since a part of it was lost.
@@ -126,7 +126,7 @@ bool TraceSegments::end_current(std::uint32_t next) {
     return false;
   }
   files_.end_of_body();
-  files_.make_room_for_end(false);
+  files_.make_room_for_end();
   write_clock(trace_);
   write_account(trace_, false);
   write_end(trace_, files_.operations(), next);
@@ -169,6 +169,15 @@ void TraceSegments::flush() {
   journal_.checkpoint();
 }
 
+void TraceSegments::flush_if_worth() {
+  const std::int64_t now_ns = clock_.now_ns();
+  if (!files_.compresses() || files_.buffered_bytes() >= kWorthCompressing_bytes ||
+      now_ns >= next_flush_ns_) {
+    next_flush_ns_ = now_ns + kFlushCompressedEvery_ns;
+    flush();
+  }
+}
+
 void TraceSegments::write_due() {
   const std::int64_t now_ns = clock_.now_ns();
   const std::uint64_t consumed = account_.consumed();
@@ -182,37 +191,27 @@ void TraceSegments::write_due() {
     next_clock_ns_ = now_ns + kClockEvery_ns;
     write_clock(trace_);
   }
-  files_.compress_for(kCompress_ns);
-}
-
-void TraceSegments::expect_close() {
-  compress_left_ns_ = kCompressAtExit_ns;
-}
-
-void TraceSegments::compress_at_exit() {
-  if (compress_left_ns_ > 0) {
-    const std::uint64_t begin_ns = record::monotonic_ns();
-    files_.compress_for(compress_left_ns_);
-    compress_left_ns_ -= static_cast<std::int64_t>(record::monotonic_ns() - begin_ns);
-  }
 }
 
 void TraceSegments::close() {
   next_attempt_ns_ = clock_.now_ns();  // allows a last attempt
   flush();
+  write_lost();
   closed_ = true;
   if (!files_.is_open()) {
     return;
   }
   files_.end_of_body();
-  files_.make_room_for_end(true);
+  files_.make_room_for_end();
   write_clock(trace_);
   write_account(trace_, true);
   write_end(trace_, files_.operations());
-  flush();
-  files_.finish();
-  compress_at_exit();
-  files_.end_compression();
+  store();  // nothing may follow the end
+  journal_.checkpoint();
+  if (const Result closed = files_.finish(); !closed.is_ok()) {
+    figures_.fail(closed.error());
+  }
+  account_.count(figures_);
 }
 
 void TraceSegments::write_clock(exporting::ChromeTrace& trace) const {

@@ -65,12 +65,11 @@ class TraceSegments {
   /// Writes all lines, and lost lines again if there is room. Brings the figures and the journal up
   /// to date. Does nothing before begin().
   void flush();
-  /// Writes the account and the clock if they are due. Compresses full segments.
+  /// flush(), unless what is compressed would be too little to be worth it.
+  void flush_if_worth();
+  /// Writes the account and the clock if they are due.
   void write_due();
 
-  /// The trace is closed soon. From now on a full segment is compressed at once, since the last
-  /// lines may take more room than there is.
-  void expect_close();
   /// Writes the end of the trace. All events must have been written.
   void close();
   bool is_closed() const { return closed_ || !begun_; }
@@ -98,7 +97,6 @@ class TraceSegments {
   bool end_current(std::uint32_t next);
   bool store();
   bool write_lost();
-  void compress_at_exit();
 
   const Config& config_;
   exporting::ProcessFacts& facts_;
@@ -107,11 +105,11 @@ class TraceSegments {
   TraceJournal& journal_;
   TraceFigures& figures_;
   const std::string directory_;
-  const std::string path_;
   /// The directory of the flight recorder's segments. In the default they are memory without a
   /// name.
   std::string ring_directory_ = "/dev/null";
   exporting::SegmentFiles files_;
+  const std::string path_;
   exporting::ChromeTrace trace_;
   RepeatedLines repeated_;
   bool begun_ = false;
@@ -119,8 +117,8 @@ class TraceSegments {
   std::int64_t next_attempt_ns_ = 0;  // the next try to make the file or write lost lines
   std::int64_t next_account_ns_ = 0;
   std::int64_t next_clock_ns_ = 0;
-  std::uint64_t accounted_ = 0;        // the callbacks in the last account
-  std::int64_t compress_left_ns_ = 0;  // the rest of compress_at_exit()'s time
+  std::int64_t next_flush_ns_ = 0;  // of a compressed trace
+  std::uint64_t accounted_ = 0;     // the callbacks in the last account
 };
 
 }  // namespace ringside::control

@@ -193,7 +193,7 @@ void TraceWriter::settle() {
   }
   next_settle_ns_ = now_ns() + kSettleEvery_ns;
   assembler_.settle(now_ns());
-  segments_.flush();
+  segments_.flush_if_worth();
   if (segments_.has_begun()) {
     segments_.write_due();
   }
@@ -259,11 +259,12 @@ std::string TraceWriter::take_notice() {
     return step_notice(*std::exchange(step_to_warn_of_, std::nullopt));
   }
   const exporting::SegmentFiles& files = segments_.files();
-  if (notice_taken_ || (!files.lacks_zlib() && !files.is_anonymous())) {
+  const bool lacks_zlib = config_.compress && !config_.is_flight_recorder() && !files.compresses();
+  if (notice_taken_ || (!lacks_zlib && !files.is_anonymous())) {
     return {};
   }
   notice_taken_ = true;
-  if (files.lacks_zlib()) {
+  if (lacks_zlib) {
     return "RINGSIDE_COMPRESS: libz.so.1 cannot be loaded; traces are not compressed";
   }
   return "the flight recorder has no room in " +

@@ -96,8 +96,6 @@ class TraceWriter {
 
   /// Finishes the operations and writes the lines that are due.
   void settle();
-  /// See TraceSegments::expect_close(). Only the exit waits for the compression, no thread of NCCL.
-  void expect_close() { segments_.expect_close(); }
   void close();
   bool is_closed() const { return segments_.is_closed(); }
 

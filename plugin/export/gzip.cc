@@ -2,24 +2,33 @@
 #include "plugin/export/gzip.h"
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
-#include <cstdio>
 #include <dlfcn.h>
 #include <fcntl.h>
-#include <memory>
-#include <sys/stat.h>
+#include <limits>
+#include <new>
 #include <unistd.h>
-#include <utility>
+#include <vector>
+#include <zlib.h>
 
 #include "plugin/record/own_descriptor.h"
 
 namespace ringside::exporting {
 namespace {
 
-// The part of zlib's interface that we use. It is stable since zlib 1.2.4.
+constexpr int kLevel = 1;                    // the fastest
+constexpr int kGzipWindow = MAX_WBITS + 16;  // the largest window, with gzip's header
+constexpr int kMemoryLevel = 8;
+
+// The part of zlib that we use. It is the same since zlib 1.2.4.
 struct Zlib {
+  decltype(&::deflateInit2_) deflate_init = nullptr;
+  decltype(&::deflateBound) deflate_bound = nullptr;
+  decltype(&::deflateReset) deflate_reset = nullptr;
+  decltype(&::deflate) deflate = nullptr;
+  decltype(&::deflateEnd) deflate_end = nullptr;
   void* (*gzdopen)(int, const char*) = nullptr;
-  int (*gzwrite)(void*, const void*, unsigned) = nullptr;
   int (*gzread)(void*, void*, unsigned) = nullptr;
   int (*gzclose)(void*) = nullptr;
   bool complete = false;
@@ -34,8 +43,10 @@ struct Zlib {
           reinterpret_cast<std::remove_reference_t<decltype(function)>>(dlsym(library, name));
       return function != nullptr;
     };
-    complete = find(gzdopen, "gzdopen") && find(gzwrite, "gzwrite") && find(gzread, "gzread") &&
-               find(gzclose, "gzclose");
+    complete = find(deflate_init, "deflateInit2_") && find(deflate_bound, "deflateBound") &&
+               find(deflate_reset, "deflateReset") && find(deflate, "deflate") &&
+               find(deflate_end, "deflateEnd") && find(gzdopen, "gzdopen") &&
+               find(gzread, "gzread") && find(gzclose, "gzclose");
   }
 };
 
@@ -50,94 +61,91 @@ bool has_zlib() {
   return zlib().complete;
 }
 
-GzipWriter::GzipWriter(std::string path)
-    : path_(std::move(path)), temporary_(path_ + ".gz.tmp"), piece_(kPiece_bytes) {
-  source_ = record::own_descriptor(open(path_.c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC));
-  if (source_ < 0 || !create_private(temporary_, target_).is_ok()) {
-    return;
-  }
-  // zlib closes the descriptor that it gets. We keep our own to query the file's size.
-  given_ = record::own_descriptor(fcntl(target_, F_DUPFD_CLOEXEC, 0));
-  gzip_ = given_ >= 0 ? zlib().gzdopen(given_, "wb1") : nullptr;
-  if (gzip_ == nullptr && given_ >= 0) {
-    close(given_);
+GzipMembers::GzipMembers() : stream_(std::make_unique<z_stream_s>()) {}
+
+GzipMembers::~GzipMembers() {
+  if (has_begun_) {
+    zlib().deflate_end(stream_.get());
   }
 }
 
-GzipWriter::~GzipWriter() {
-  if (gzip_ != nullptr) {
-    // gzclose writes the rest of its buffer. There may be no room for it, so it goes to /dev/null.
-    if (const int nowhere = open("/dev/null", O_WRONLY | O_CLOEXEC); nowhere >= 0) {
-      dup3(nowhere, given_, O_CLOEXEC);
-      close(nowhere);
-    }
-    zlib().gzclose(gzip_);
-  }
-  if (target_ >= 0) {
-    close(target_);
-    unlink(temporary_.c_str());  // does nothing if the file was renamed
-  }
-  if (source_ >= 0) {
-    close(source_);
-  }
-}
-
-std::uint64_t GzipWriter::written_bytes() const {
-  struct stat found {};
-  return fstat(target_, &found) == 0 ? static_cast<std::uint64_t>(found.st_size) : 0;
-}
-
-GzipWriter::Progress GzipWriter::step() {
-  ssize_t got = 0;
-  do {
-    got = read(source_, piece_.data(), piece_.size());
-  } while (got < 0 && errno == EINTR);
-  if (got == 0) {
-    return finish() ? Progress::kDone : Progress::kFailed;
-  }
-  const bool ok =
-      got > 0 && zlib().gzwrite(gzip_, piece_.data(), static_cast<unsigned>(got)) == got;
-  return ok ? Progress::kMore : Progress::kFailed;
-}
-
-bool GzipWriter::finish() {
-  const int result = zlib().gzclose(gzip_);
-  gzip_ = nullptr;
-  return result == 0 && give_name(temporary_, path_ + ".gz").is_ok();
-}
-
-Result copy_gzip_part(int file, std::uint64_t from, std::uint64_t to, TraceFile& trace,
-                      const std::function<bool()>& is_wanted) {
+Result GzipMembers::compress(std::string_view text, std::string_view& member) noexcept {
   if (!has_zlib()) {
     return Result(ENOSYS);
   }
+  z_stream& stream = *stream_;
+  has_begun_ =
+      has_begun_ || zlib().deflate_init(&stream, kLevel, Z_DEFLATED, kGzipWindow, kMemoryLevel,
+                                        Z_DEFAULT_STRATEGY, ZLIB_VERSION, sizeof stream) == Z_OK;
+  if (!has_begun_ || zlib().deflate_reset(&stream) != Z_OK) {
+    return Result(ENOMEM);
+  }
+  try {
+    member_.resize(zlib().deflate_bound(&stream, text.size()));
+  } catch (const std::bad_alloc&) {
+    return Result(ENOMEM);
+  }
+  stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(text.data()));
+  stream.avail_in = static_cast<uInt>(text.size());
+  stream.next_out = reinterpret_cast<Bytef*>(member_.data());
+  stream.avail_out = static_cast<uInt>(member_.size());
+  if (zlib().deflate(&stream, Z_FINISH) != Z_STREAM_END) {
+    return Result(EIO);
+  }
+  member = std::string_view(member_).substr(0, stream.total_out);
+  return {};
+}
+
+TextReader::TextReader(int file) : file_(file) {
+  constexpr std::array<unsigned char, 2> kMagic{0x1F, 0x8B};
+  std::array<unsigned char, 2> begin{};
+  is_compressed_ = pread(file, begin.data(), begin.size(), 0) == 2 && begin == kMagic;
+  if (!is_compressed_ || !has_zlib() || lseek(file, 0, SEEK_SET) != 0) {
+    return;
+  }
   const int given = record::own_descriptor(fcntl(file, F_DUPFD_CLOEXEC, 0));  // zlib closes it
-  if (given < 0) {
-    return Result(errno);
-  }
-  Result opened = Result::of_call(lseek(given, 0, SEEK_SET) == 0);
-  void* const gzip = opened.is_ok() ? zlib().gzdopen(given, "rb") : nullptr;
-  if (gzip == nullptr) {
+  gzip_ = given >= 0 ? zlib().gzdopen(given, "rb") : nullptr;
+  if (gzip_ == nullptr && given >= 0) {
     close(given);
-    return opened.is_ok() ? Result(ENOMEM) : opened;
   }
-  std::unique_ptr<void, int (*)(void*)> closing(gzip, zlib().gzclose);
-  std::vector<char> piece(GzipWriter::kPiece_bytes);
-  std::uint64_t at = 0;
-  while (at < to) {
-    if (!is_wanted()) {
-      return Result(ECANCELED);
+}
+
+TextReader::~TextReader() {
+  if (gzip_ != nullptr) {
+    zlib().gzclose(gzip_);
+  }
+}
+
+Result TextReader::read(char* text, std::size_t bytes, std::size_t& got) {
+  got = 0;
+  if (is_compressed_ && gzip_ == nullptr) {
+    return Result(has_zlib() ? ENOMEM : ENOSYS);
+  }
+  bytes = std::min<std::size_t>(bytes, std::numeric_limits<int>::max());
+  ssize_t read = 0;
+  do {
+    read = is_compressed_ ? zlib().gzread(gzip_, text, static_cast<unsigned>(bytes))
+                          : pread(file_, text, bytes, static_cast<off_t>(offset_));
+  } while (read < 0 && !is_compressed_ && errno == EINTR);
+  if (read < 0) {
+    return Result(is_compressed_ ? EIO : errno);
+  }
+  got = static_cast<std::size_t>(read);
+  offset_ += got;
+  return {};
+}
+
+Result TextReader::skip(std::uint64_t bytes) {
+  if (!is_compressed_) {
+    offset_ += bytes;
+    return {};
+  }
+  std::vector<char> passed(std::min<std::uint64_t>(bytes, std::uint64_t{1} << 18));
+  for (std::size_t got = 0; bytes > 0; bytes -= got) {
+    Result read_some = read(passed.data(), std::min<std::uint64_t>(bytes, passed.size()), got);
+    if (!read_some.is_ok() || got == 0) {
+      return read_some.is_ok() ? Result(EIO) : read_some;
     }
-    const std::uint64_t want =
-        std::min<std::uint64_t>(piece.size(), at < from ? from - at : to - at);
-    const int got = zlib().gzread(gzip, piece.data(), static_cast<unsigned>(want));
-    if (got <= 0) {
-      return Result(EIO);
-    }
-    if (at >= from) {
-      trace.add({piece.data(), static_cast<std::size_t>(got)}, {});
-    }
-    at += static_cast<std::uint64_t>(got);
   }
   return {};
 }

@@ -9,12 +9,9 @@
 #include <cstdint>
 #include <deque>
 #include <limits>
-#include <memory>
 #include <string>
-#include <sys/types.h>
 #include <vector>
 
-#include "plugin/export/gzip.h"
 #include "plugin/export/trace_file.h"
 #include "plugin/export/trace_snapshot.h"
 #include "plugin/result/result.h"
@@ -29,7 +26,7 @@ struct SegmentLimits {
   std::uint64_t most_bytes = 0;  ///< bound of all files together; 0: none
   std::int64_t most_age_ns = 0;  ///< older segments are deleted; 0: no limit
   bool in_memory = false;        ///< memory is allocated ahead, and finish() deletes all
-  bool compress = false;
+  bool compress = false;         ///< not with in_memory
 };
 
 /// The lines with which a segment's file begins. They are written when the file is made, so that no
@@ -44,9 +41,9 @@ class SegmentFiles final : public TraceFile {
   explicit SegmentFiles(const SegmentLimits& limits);
   ~SegmentFiles() override;
 
-  /// Begins segment 1 in this file. Later segments derive their names from it. Fails with the
-  /// system's error if the file cannot be made or has no room for the header. There is no file
-  /// then, and the call may be repeated.
+  /// Begins segment 1 in this file. Later segments derive their names from it. The name ends in
+  /// ".json", or ".json.gz" if it is compressed. Fails with the system's error if the file cannot
+  /// be made or has no room for the header. There is no file then, and the call may be repeated.
   Result open_first(const std::string& path, const SegmentHeader& header, std::int64_t now_ns);
 
   /// Adds a line to the buffer. The owner calls flush() between two events, so that a write that
@@ -60,26 +57,26 @@ class SegmentFiles final : public TraceFile {
   Result prepare_next(const SegmentHeader& header, std::int64_t now_ns);
   /// Deletes the next segment's file, because the current segment could not be ended.
   void discard_next(std::int64_t now_ns);
-  /// Makes the next segment the current one. All lines of the one before must be written.
-  void begin_next(std::int64_t now_ns);
+  /// Makes the next segment the current one. All lines of the one before must be written. Fails if
+  /// the file of the one before could not be closed. Its events are counted as lost then.
+  Result begin_next(std::int64_t now_ns);
 
   /// Marks the end of the segment's body: the lines that follow are its last ones. The buffer must
   /// be written.
-  void end_of_body() { current_.body_bytes = bytes(); }
+  void end_of_body() { current_.body_bytes = text_bytes(); }
+  /// Bytes of the current segment's text, without its last lines.
+  std::uint64_t body_bytes() const {
+    return current_.body_bytes != 0 ? current_.body_bytes : text_bytes();
+  }
 
   /// Deletes old segments until there is room for the lines that end this one. The account in these
-  /// lines must be made after this. With `last`, makes room for the compression, too.
-  void make_room_for_end(bool last);
-  /// Ends the last segment. Deletes all segments if they are in memory.
-  void finish();
+  /// lines must be made after this.
+  void make_room_for_end();
+  /// Ends the last segment. Deletes all segments if they are in memory. Fails as begin_next().
+  Result finish();
 
-  /// Compresses closed segments for at most this long. Deletes the oldest segments where the bound
-  /// leaves no room for that. After finish() it deletes nothing, and a segment without room stays
-  /// uncompressed.
-  void compress_for(std::int64_t duration_ns);
-  /// Ends compression. A segment that is not finished stays uncompressed.
-  void end_compression() { compression_.reset(); }
-  bool lacks_zlib() const { return lacks_zlib_; }
+  bool compresses() const { return limits_.compress; }
+  using TraceFile::buffered_bytes;
   /// True if the segments are in anonymous memory, because the directory had no room.
   bool is_anonymous() const { return anonymous_; }
 
@@ -104,31 +101,26 @@ class SegmentFiles final : public TraceFile {
  private:
   struct Segment {
     std::uint32_t number = 0;
-    std::string path;  ///< empty: has no name
-    int file = -1;     ///< stays open after the end of a segment without a name
-    ino_t inode = 0;
+    std::string path;         ///< empty: has no name
+    OpenFile file;            ///< stays open after the end of a segment without a name
     std::uint64_t bytes = 0;  ///< bytes that count for the bound
+    // Offsets in the text.
     std::uint64_t first_line_bytes = 0, header_bytes = 0, body_bytes = 0;
     std::int64_t start_ns = 0, end_ns = 0;
     WriteCounts at_start;  ///< the file's counts when it began
     WriteCounts counts;    ///< counts of this segment alone, once it is closed
-    bool to_compress = false, compressed = false;
   };
 
   Result make_room(std::uint64_t bytes) override;
-  bool fits(std::uint64_t more) const;
   bool delete_until_fits(std::uint64_t more);
   Result make_file(std::uint32_t number, std::string path, const SegmentHeader& header,
                    Segment& result);
   std::uint64_t bytes_of_current(std::uint64_t more) const;
   const Segment& oldest() const { return closed_.empty() ? current_ : closed_.front(); }
-  void close_current();
+  Result close_current();
   void delete_oldest();
   void delete_expired(std::int64_t now_ns);
   static void delete_file(const Segment& segment);
-  Segment* next_to_compress();
-  void compress_piece(Segment& segment);
-  void take_compressed(Segment& segment, bool ok);
 
   const SegmentLimits limits_;
   const std::uint64_t segment_bytes_;
@@ -139,8 +131,6 @@ class SegmentFiles final : public TraceFile {
   WriteCounts deleted_;
   std::uint64_t before_bytes_ = 0;
   std::int64_t retry_ns_ = std::numeric_limits<std::int64_t>::min();  // earliest next segment
-  std::unique_ptr<GzipWriter> compression_;  // for the next segment in closed_
-  bool lacks_zlib_ = false;
   bool anonymous_ = false;
 };
 

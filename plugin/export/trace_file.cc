@@ -21,6 +21,9 @@ Result write_at(int file, std::uint64_t offset, std::string_view text) {
       }
       return Result(errno);
     }
+    if (written == 0) {
+      return Result(EIO);
+    }
     text.remove_prefix(static_cast<std::size_t>(written));
     offset += static_cast<std::uint64_t>(written);
   }
@@ -44,26 +47,74 @@ Result make_directories(const std::string& path) {
                          (errno == EEXIST && stat(path.c_str(), &found) == 0));
 }
 
-Result create_private(const std::string& path, int& file) {
-  file = record::own_descriptor(
-      open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
-  return Result::of_call(file >= 0);
+Result create_private(const std::string& path, OpenFile& file) {
+  file = OpenFile(record::own_descriptor(
+      open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600)));
+  return Result::of_call(file.is_open());
+}
+
+OpenFile::OpenFile(int descriptor) noexcept : descriptor_(descriptor) {
+  struct stat found {};
+  if (descriptor >= 0 && fstat(descriptor, &found) == 0) {
+    device_ = found.st_dev;
+    inode_ = found.st_ino;
+  }
+}
+
+OpenFile& OpenFile::operator=(OpenFile&& other) noexcept {
+  static_cast<void>(close());
+  descriptor_ = std::exchange(other.descriptor_, -1);
+  device_ = other.device_;
+  inode_ = other.inode_;
+  return *this;
+}
+
+Result OpenFile::check() const {
+  struct stat found {};
+  const bool is_ours = descriptor_ >= 0 && fstat(descriptor_, &found) == 0 &&
+                       found.st_dev == device_ && found.st_ino == inode_;
+  return Result(is_ours ? 0 : EBADF);
+}
+
+int OpenFile::duplicate() const {
+  if (const Result checked = check(); !checked.is_ok()) {
+    errno = checked.error();
+    return -1;
+  }
+  return record::own_descriptor(fcntl(descriptor_, F_DUPFD_CLOEXEC, 0));
+}
+
+bool OpenFile::is_at(const std::string& path) const {
+  struct stat found {};
+  return lstat(path.c_str(), &found) == 0 && found.st_dev == device_ && found.st_ino == inode_;
+}
+
+Result OpenFile::close() noexcept {
+  Result closed;
+  if (descriptor_ >= 0) {
+    closed = check();
+    if (closed.is_ok()) {
+      // Linux has closed it also if it was interrupted.
+      closed = Result::of_call(::close(descriptor_) == 0 || errno == EINTR);
+    }
+    descriptor_ = -1;
+  }
+  return closed;
 }
 
 TraceFile::~TraceFile() {
-  close();
+  static_cast<void>(close());
 }
 
 Result TraceFile::create(const std::string& path) {
-  path_ = path;
   return create_private(path, file_);
 }
 
-int TraceFile::exchange(int file, std::uint64_t bytes) noexcept {
-  const int before = file_;
-  file_ = file;
+OpenFile TraceFile::exchange(OpenFile file, std::uint64_t bytes,
+                             std::uint64_t text_bytes) noexcept {
   bytes_ = bytes;
-  return before;
+  text_bytes_ = text_bytes;
+  return std::exchange(file_, std::move(file));
 }
 
 void TraceFile::add(std::string_view line, const assemble::Tally& tally) {
@@ -98,18 +149,36 @@ void TraceFile::drop_event(const assemble::Tally& tally) noexcept {
   counts_.ranges_dropped += tally.ranges;
 }
 
+Result TraceFile::encode(std::string_view text, std::string_view& stored) {
+  stored = text;
+  return gzip_ != nullptr ? gzip_->compress(text, stored) : Result();
+}
+
+Result TraceFile::write(std::string_view text) {
+  std::string_view stored;
+  Result result = file_.check();
+  if (!result.is_ok()) {
+    return result;
+  }
+  if (result = encode(text, stored); result.is_ok()) {
+    result = make_room(stored.size());
+  }
+  if (result.is_ok()) {
+    result = write_at(file_.descriptor(), bytes_, stored);
+  }
+  if (result.is_ok()) {
+    bytes_ += stored.size();
+    text_bytes_ += text.size();
+  } else if (ftruncate(file_.descriptor(), static_cast<off_t>(bytes_)) != 0) {
+    result = Result(errno);  // the next write goes to the same offset anyway
+  }
+  return result;
+}
+
 Result TraceFile::flush() {
   Result result;
   if (!buffer_.empty()) {
-    result = file_ >= 0 ? make_room(buffer_.size()) : Result(EBADF);
-    if (result.is_ok()) {
-      result = write_at(file_, bytes_, buffer_);
-    }
-    if (result.is_ok()) {
-      bytes_ += buffer_.size();
-    } else if (file_ >= 0 && ftruncate(file_, static_cast<off_t>(bytes_)) != 0) {
-      result = Result(errno);  // the next write goes to the same offset anyway
-    }
+    result = write(buffer_);
     buffer_.clear();
   }
   const bool ok = result.is_ok();
@@ -134,20 +203,29 @@ Result TraceFile::flush_whole() {
   return Result(first_error_);
 }
 
-Result TraceFile::sync() {
-  if (Result whole = flush_whole(); !whole.is_ok()) {
-    return whole;
+Result TraceFile::store() {
+  Result whole = flush_whole();
+  // Some file systems have nothing to do for fdatasync and return one of these errors.
+  if (whole.is_ok() && fdatasync(file_.descriptor()) != 0 && errno != EINVAL && errno != ENOSYS) {
+    whole = Result(errno);
   }
-  // Some file systems have nothing to do for fsync and return one of these errors.
-  return Result::of_call(fsync(file_) == 0 || errno == EINVAL || errno == ENOSYS);
+  const Result closed = close();
+  return whole.is_ok() ? closed : whole;
 }
 
-void TraceFile::close() {
-  if (file_ >= 0) {
-    static_cast<void>(flush());
-    ::close(file_);
-    file_ = -1;
+Result TraceFile::close() {
+  const Result whole = flush_whole();
+  const Result closed = file_.close();
+  return whole.is_ok() ? closed : whole;
+}
+
+void TraceFile::lose(const WriteCounts& counts) {
+  for (std::size_t type = 0; type < record::kAccountTypes; ++type) {
+    counts_.written[type] -= counts.written[type];
+    counts_.merged[type] -= counts.merged[type];
+    counts_.dropped[type] += counts.written[type] + counts.merged[type];
   }
+  counts_.operations -= counts.operations;
 }
 
 // If the file system lacks RENAME_NOREPLACE, a hard link and an unlink do the same.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The file under a trace: whole lines, written with write(2), and the account of what was written.
+// A compressed file gets a gzip member for each write.
 //
 // When a write fails (disk full, file size limit, quota), the file is truncated to its length
 // before the write. The lines of that write are dropped and counted. The next lines are written
@@ -10,10 +11,14 @@
 
 #include <array>
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <string_view>
+#include <sys/types.h>
+#include <utility>
 
 #include "plugin/assemble/rows.h"
+#include "plugin/export/gzip.h"
 #include "plugin/export/line_sink.h"
 #include "plugin/result/result.h"
 
@@ -30,6 +35,35 @@ struct WriteCounts {
   std::uint64_t operations = 0;  ///< written operations, as counted with count_operation()
 };
 
+/// A descriptor that knows its file. A program may close descriptors that are not its own, as
+/// daemons do. The number then belongs to a file of the program, in which nothing must be written.
+class OpenFile {
+ public:
+  OpenFile() = default;
+  /// Owns the descriptor from now on. -1: none.
+  explicit OpenFile(int descriptor) noexcept;
+  OpenFile(OpenFile&& other) noexcept { *this = std::move(other); }
+  OpenFile& operator=(OpenFile&& other) noexcept;
+  ~OpenFile() { static_cast<void>(close()); }
+
+  bool is_open() const { return descriptor_ >= 0; }
+  int descriptor() const { return descriptor_; }
+  /// Fails with EBADF if there is no file, or if the descriptor belongs to another one.
+  Result check() const;
+  /// Returns a copy of the descriptor; -1 with errno if there can be none.
+  int duplicate() const;
+  /// True if the file has this name.
+  bool is_at(const std::string& path) const;
+  /// Closes the file. Some file systems say only then that they have no room. Fails with the error
+  /// of close(2). A descriptor of another file stays open.
+  Result close() noexcept;
+
+ private:
+  int descriptor_ = -1;
+  dev_t device_ = 0;
+  ino_t inode_ = 0;
+};
+
 class TraceFile : public LineSink {
  public:
   TraceFile() = default;
@@ -40,8 +74,9 @@ class TraceFile : public LineSink {
   /// Creates the file, private to the user. It never opens an existing file and never follows a
   /// link. Fails with the error of open(2).
   Result create(const std::string& path);
-  bool is_open() const { return file_ >= 0; }
-  const std::string& path() const { return path_; }
+  /// Compresses what is written from now on. Throws std::bad_alloc.
+  void compress() { gzip_ = std::make_unique<GzipMembers>(); }
+  bool is_open() const { return file_.is_open(); }
 
   /// Writes the buffer when it is large.
   void add(std::string_view line, const assemble::Tally& tally) override;
@@ -51,10 +86,11 @@ class TraceFile : public LineSink {
   Result flush();
   /// Writes the buffer. Fails with the first error since the file was created: lines were lost.
   Result flush_whole();
-  /// As flush_whole(); then makes the file system store the lines (fsync). Some file systems report
-  /// only then that they have no room.
-  Result sync();
-  void close();
+  /// As flush_whole(); then makes the file system store the lines (fdatasync), and closes the file.
+  /// Some file systems report only then that they have no room.
+  Result store();
+  /// As flush_whole(); then closes the file.
+  Result close();
 
   /// Call this before the lines of an event are added.
   void begin_event() {
@@ -67,7 +103,10 @@ class TraceFile : public LineSink {
   void count_operation() { ++pending_.operations; }
 
   const WriteCounts& counts() const { return counts_; }
+  /// Bytes in the file.
   std::uint64_t bytes() const { return bytes_; }
+  /// Bytes of the text in it: more, if it is compressed.
+  std::uint64_t text_bytes() const { return text_bytes_; }
   bool has_much() const { return buffer_.size() >= kFlushAt_bytes; }
 
  protected:
@@ -75,32 +114,38 @@ class TraceFile : public LineSink {
   void append(std::string_view line, const assemble::Tally& tally);
   /// Called before so many bytes are written. Fails if they must not be written.
   virtual Result make_room(std::uint64_t /*bytes*/) { return {}; }
-  /// Continues in another file, which is open for reading and writing and has `bytes` bytes. The
-  /// buffer must be written. Returns the descriptor of the file before, or -1.
-  int exchange(int file, std::uint64_t bytes) noexcept;
-  int descriptor() const { return file_; }
+  /// Continues in another file, which is open for reading and writing. The buffer must be written.
+  /// Returns the file before.
+  OpenFile exchange(OpenFile file, std::uint64_t bytes, std::uint64_t text_bytes) noexcept;
+  const OpenFile& file() const { return file_; }
+  /// Sets `stored` to the bytes that the text has in a file. It is valid until the next call.
+  Result encode(std::string_view text, std::string_view& stored);
+  /// The counts are no longer in a file: it could not be stored.
+  void lose(const WriteCounts& counts);
   std::uint64_t buffered_bytes() const { return buffer_.size(); }
 
  private:
   static constexpr std::size_t kFlushAt_bytes = 1U << 20;
 
-  int file_ = -1;
-  std::string path_;
+  Result write(std::string_view text);
+
+  OpenFile file_;
+  std::unique_ptr<GzipMembers> gzip_;  // nullptr: not compressed
   std::string buffer_;
   WriteCounts pending_;
   std::size_t event_begin_ = 0;  // offset in the buffer
   assemble::Tally event_tally_;  // callbacks of the event's lines so far
   WriteCounts counts_;
-  std::uint64_t bytes_ = 0;
+  std::uint64_t bytes_ = 0, text_bytes_ = 0;
   int first_error_ = 0;
 };
 
 /// Creates a file, private to the user. It never opens an existing file and never follows a link.
-/// Sets `file` to the descriptor, or to -1. Fails with the error of open(2).
-Result create_private(const std::string& path, int& file);
+/// Fails with the error of open(2).
+Result create_private(const std::string& path, OpenFile& file);
 
 /// Writes a whole text at this offset of a file. Fails with the error of pwrite(2) if any of it is
-/// not written.
+/// not written, with EIO if the file takes nothing.
 Result write_at(int file, std::uint64_t offset, std::string_view text);
 
 /// Renames a file, but never replaces another one: fails with EEXIST if there is one, else with the

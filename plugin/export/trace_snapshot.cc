@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <unistd.h>
 
 #include "plugin/export/gzip.h"
 
@@ -12,39 +11,27 @@ namespace {
 
 constexpr std::size_t kBlock_bytes = std::size_t{1} << 20;
 
-Result copy_plain(int file, std::uint64_t from, std::uint64_t to, TraceFile& trace,
-                  const std::function<bool()>& is_wanted) {
+}  // namespace
+
+Result TracePart::copy_to(TraceFile& trace, const std::function<bool()>& is_wanted) const {
+  TextReader reader(file_.descriptor());
+  if (Result skipped = reader.skip(from_); !skipped.is_ok()) {
+    return skipped;
+  }
   std::vector<char> block(kBlock_bytes);
-  while (from < to) {
+  for (std::uint64_t left = to_ - from_; left > 0;) {
     if (!is_wanted()) {
       return Result(ECANCELED);
     }
-    const std::size_t want = std::min<std::uint64_t>(block.size(), to - from);
-    const ssize_t got = pread(file, block.data(), want, static_cast<off_t>(from));
-    if (got < 0 && errno == EINTR) {
-      continue;
+    std::size_t got = 0;
+    Result read = reader.read(block.data(), std::min<std::uint64_t>(block.size(), left), got);
+    if (!read.is_ok() || got == 0) {
+      return read.is_ok() ? Result(EIO) : read;
     }
-    if (got <= 0) {
-      return Result(got == 0 ? EIO : errno);
-    }
-    trace.add({block.data(), static_cast<std::size_t>(got)}, {});
-    from += static_cast<std::uint64_t>(got);
+    trace.add({block.data(), got}, {});
+    left -= got;
   }
-  return {};
-}
-
-}  // namespace
-
-TracePart::~TracePart() {
-  if (file_ >= 0) {
-    ::close(file_);
-  }
-}
-
-Result TracePart::copy_to(TraceFile& trace, const std::function<bool()>& is_wanted) const {
-  Result copied = is_compressed_ ? copy_gzip_part(file_, from_, to_, trace, is_wanted)
-                                 : copy_plain(file_, from_, to_, trace, is_wanted);
-  return copied.is_ok() ? trace.flush() : copied;
+  return trace.flush();
 }
 
 Result TraceSnapshot::copy_to(TraceFile& trace, const std::function<bool()>& is_wanted) const {

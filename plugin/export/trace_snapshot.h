@@ -16,29 +16,19 @@
 
 namespace ringside::exporting {
 
-/// A range of bytes, whole lines, in a file that is held open.
+/// A range of the text, whole lines, of a file that is held open.
 class TracePart {
  public:
-  /// Owns the descriptor from now on. With `is_compressed`, `from` and `to` are offsets in the
-  /// decompressed text.
-  TracePart(int file, std::uint64_t from, std::uint64_t to, bool is_compressed) noexcept
-      : file_(file), from_(from), to_(to), is_compressed_(is_compressed) {}
-  TracePart(TracePart&& other) noexcept
-      : file_(std::exchange(other.file_, -1)),
-        from_(other.from_),
-        to_(other.to_),
-        is_compressed_(other.is_compressed_) {}
-  TracePart& operator=(TracePart&&) = delete;
-  ~TracePart();
+  TracePart(OpenFile file, std::uint64_t from, std::uint64_t to) noexcept
+      : file_(std::move(file)), from_(from), to_(to) {}
 
   /// Adds the lines to a trace. Fails with ECANCELED once `is_wanted` returns false, with EIO if
   /// the file is shorter than the range, else with the error of the read or the write.
   Result copy_to(TraceFile& trace, const std::function<bool()>& is_wanted) const;
 
  private:
-  int file_;
+  OpenFile file_;
   std::uint64_t from_, to_;
-  bool is_compressed_;
 };
 
 struct TraceSnapshot {

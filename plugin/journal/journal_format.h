@@ -60,7 +60,7 @@ using TypeCounts = std::array<std::uint64_t, record::kAccountTypes>;
 
 struct Checkpoint {
   std::uint64_t segment;         ///< number of the current segment, from 0
-  std::uint64_t trace_bytes;     ///< bytes of whole lines in its file
+  std::uint64_t trace_bytes;     ///< bytes of whole lines in its text, but for its last lines
   std::uint64_t oldest_segment;  ///< the oldest segment that is not deleted
   std::uint64_t operations;      ///< operations written to all segments
   std::uint64_t next_operation;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The trace file that the dead process had begun.
+// The trace file that the dead process had begun, compressed or not.
 #ifndef RINGSIDE_PLUGIN_RECOVER_BEGUN_TRACE_H
 #define RINGSIDE_PLUGIN_RECOVER_BEGUN_TRACE_H
 
@@ -18,23 +18,17 @@ class BegunTrace {
   /// Opens the file at `path` if it exists, belongs to `owner`, and begins with `begin`, or is
   /// a part of that.
   BegunTrace(const std::string& path, const std::string& begin, uid_t owner);
-  BegunTrace(const BegunTrace&) = delete;
-  BegunTrace& operator=(const BegunTrace&) = delete;
-  ~BegunTrace();
 
   bool is_there() const { return is_there_; }
+  /// The size of the file.
   std::uint64_t bytes() const { return bytes_; }
 
-  /// Returns the offset at which further lines belong. This is `bytes`, or the start of the last
-  /// line and the bracket, if the segment was closed just before the process died.
-  std::uint64_t open_end(std::uint64_t bytes) const;
-
-  /// Copies the whole lines of the first `bytes`, and sets how many bytes they are. Fails with the
-  /// error of the read.
+  /// Copies the whole lines of the first `bytes` of its text, as far as they are there, and sets
+  /// `copied` to their length. Fails with the error of the read.
   Result copy_to(exporting::TraceFile& out, std::uint64_t bytes, std::uint64_t& copied) const;
 
  private:
-  int file_ = -1;
+  exporting::OpenFile file_;
   bool is_there_ = false;
   std::uint64_t bytes_ = 0;
 };

@@ -6,7 +6,6 @@
 #include <charconv>
 #include <chrono>
 #include <cstdio>
-#include <cstring>
 #include <dirent.h>
 #include <functional>
 #include <memory>
@@ -33,6 +32,10 @@ std::string base_name(const std::string& path) {
   return path.substr(path.rfind('/') + 1);
 }
 
+bool is_compressed(const std::string& name) {
+  return name.ends_with(".json.gz");
+}
+
 std::string directory_of(const std::string& path) {
   const std::size_t slash = path.rfind('/');
   return slash == std::string::npos ? "." : path.substr(0, std::max<std::size_t>(slash, 1));
@@ -47,7 +50,8 @@ class SegmentPlaces {
         elsewhere_(journal.final_path.starts_with('/') ? directory_of(journal.final_path) + "/"
                                                        : in_rings_) {
     const std::string stem = base_name(left.path());
-    first_name_ = stem.substr(0, stem.size() - assemble::kRingsSuffix.size()) + ".json";
+    first_name_ = stem.substr(0, stem.size() - assemble::kRingsSuffix.size()) +
+                  (is_compressed(journal.final_path) ? ".json.gz" : ".json");
   }
 
   std::string name(std::uint64_t segment) const {
@@ -99,8 +103,7 @@ std::optional<std::int64_t> silent_ns(std::int64_t read_at_realtime_ns, std::str
 }
 
 bool is_gone(const std::string& path) {
-  return access(path.c_str(), F_OK) != 0 && errno == ENOENT &&
-         access((path + ".gz").c_str(), F_OK) != 0;
+  return access(path.c_str(), F_OK) != 0 && errno == ENOENT;
 }
 
 // The process may have deleted segments after its last checkpoint. This moves their counts to
@@ -155,7 +158,7 @@ void remove_unfinished_segment(const LeftOver& left, const SegmentPlaces& places
 std::string name_of(std::uint64_t segment, const SegmentPlaces& places, const Options& options) {
   std::string name = places.name(segment);
   if (options.also_running) {
-    name.insert(name.size() - std::strlen(".json"), ".recovered");
+    name.insert(name.rfind(".json"), ".recovered");
   }
   return name;
 }
@@ -193,19 +196,20 @@ Result write_trace(const JournalImage& journal, const std::vector<RingImage>& ri
   exporting::ChromeTrace trace(file);
   trace.resume(static_cast<int>(journal.pid), journal.run_id);
   const std::uint64_t written = journal.checkpoint.trace_bytes;
-  const std::uint64_t there = begun.is_there() ? std::min(begun.bytes(), written) : 0;
   std::uint64_t copied = 0;
-  if (Result read = begun.copy_to(file, begun.open_end(there), copied); !read.is_ok()) {
-    return read;
+  if (begun.is_there()) {
+    if (Result read = begun.copy_to(file, written, copied); !read.is_ok()) {
+      return read;
+    }
   }
   if (copied == 0) {
     file.add(first_line_of(journal.checkpoint.segment, journal), {});
   }
-  const bool lacks_lines = there < written;
+  const bool lacks_lines = copied < written;
   if (lacks_lines) {
     outcome.notes.push_back(
         begun.is_there()
-            ? "the trace file is " + std::to_string(written - there) +
+            ? "the trace file is " + std::to_string(written - copied) +
                   " bytes shorter than the process had written: operations are missing from it"
             : "the trace that the process had written is not there: only what it had not written "
               "is recovered");
@@ -242,17 +246,19 @@ Result make_file(const std::string& target, bool replaces,
   unlink(temporary.c_str());  // left by a killed recovery: we have the lock
   exporting::TraceFile file;
   Result made = file.create(temporary);
+  if (is_compressed(target)) {
+    file.compress();
+  }
   if (made.is_ok()) {
     made = write(file);
   }
   if (made.is_ok()) {
-    made = file.sync();
+    made = file.store();
   }
   if (!made.is_ok()) {
     unlink(temporary.c_str());
     return made.about(temporary);
   }
-  file.close();
   const Result moved =
       Result::of_call((replaces ? rename : link)(temporary.c_str(), target.c_str()) == 0);
   if (!replaces || !moved.is_ok()) {

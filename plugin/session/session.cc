@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cstring>
 #include <optional>
 #include <string_view>
 #include <sys/syscall.h>
@@ -351,8 +350,8 @@ std::string Session::next_dump_path() {
 
 std::string Session::next_dump_path_locked() {
   const std::string& trace = writer_.path();
-  return trace.substr(0, trace.size() - std::strlen(".json")) + ".dump" +
-         std::to_string(++default_dumps_) + ".json";
+  return trace.substr(0, trace.rfind(".json")) + ".dump" + std::to_string(++default_dumps_) +
+         ".json";
 }
 
 bool Session::had_room_for_marks() {

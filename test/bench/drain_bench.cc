@@ -7,7 +7,8 @@
 //
 // The first form fills rings, untimed, and takes the processor time of emptying them: into nothing
 // (reading and assembling alone), into memory (and making JSON of it), into memory with a journal
-// of what is not in the trace yet, as the plugin keeps one, and into a file if asked. The second
+// of what is not in the trace yet, as the plugin keeps one, and into a file if asked, compressed if
+// its name ends in ".gz". The second
 // lets a producer make records at a rate in real time while another thread drains every ten
 // milliseconds, as the plugin does, and says what did not fit into the rings. The load `groups` has
 // its records in N rings (20), a start and a stop in each in turn, so that nearly each record is
@@ -251,14 +252,24 @@ void measure_all(double seconds, const std::string& load, const std::string& pat
       std::fprintf(stderr, "%s: %s\n", path.c_str(), made.text().c_str());
       std::exit(1);
     }
+    if (path.ends_with(".gz")) {
+      file.compress();
+    }
     Memory counted(&file);
     exporting::ChromeTrace written(counted);
     const Cost cost = measure(mix, written, seconds);
-    file.close();
+    if (const Result closed = file.close(); !closed.is_ok()) {
+      std::fprintf(stderr, "%s: %s\n", path.c_str(), closed.text().c_str());
+      std::exit(1);
+    }
     std::remove(path.c_str());
-    std::printf("%-13s %11.0f lines/s of wall time, %.0f MB/s, into %s\n", "  file",
-                static_cast<double>(counted.lines) / cost.wall_s,
-                static_cast<double>(counted.bytes) / cost.wall_s * 1e-6, path.c_str());
+    std::printf(
+        "%-13s %11.0f lines/s, %.0f MB/s of wall time, %.0f MB/s of processor time, %.3f "
+        "of the text, into %s\n",
+        "  file", static_cast<double>(counted.lines) / cost.wall_s,
+        static_cast<double>(counted.bytes) / cost.wall_s * 1e-6,
+        static_cast<double>(counted.bytes) / cost.cpu_s * 1e-6,
+        static_cast<double>(file.bytes()) / static_cast<double>(file.text_bytes()), path.c_str());
   }
 }
 

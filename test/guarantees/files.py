@@ -2,6 +2,7 @@
 """Systems that say no, and files that are not to be touched."""
 import ctypes
 import gzip
+import json
 import os
 import stat
 import subprocess
@@ -204,6 +205,51 @@ def without_zlib(options):
         require(len(list(house.traces.iterdir())) == 1, "there is more than the plain trace")
 
 
+def operations_in(paths):
+    return [event["args"] for path in paths for event in json.loads(path.read_text(encoding="utf-8"))
+            if event["ph"] == "b" and event.get("cat") == "op" and "op" in event.get("args", {})]
+
+
+def refused_late(options):
+    """A file system that takes all, and says only when a file is closed that there is no room."""
+    if options.sanitized or options.slow_write is None:
+        return
+    with House(options) as house:
+        house.traces.mkdir()
+        status = house.run("steps", "communicator:1", "pace:60", "trouble", "pace:5", RINGSIDE_MAX_BYTES="24M",
+                           LD_PRELOAD=options.slow_write, REFUSED_LATE_IN=house.traces, CLOSES=1)
+        affected(house, status)
+        (warning,) = house.warnings(at_least=1)
+        require("Disk quota exceeded" in warning, warning)
+        paths = sorted(house.trace_files(), key=lambda path: (".s0" in path.name, path.name))
+        require(len(paths) > 2 and paths[0].stat().st_size == 0, f"{paths}: the first is not the one without text")
+        # Operations are written half a second later, their proxy operations at once.
+        of = house.account(paths[-1])["by_type"]["ProxyOp"]
+        found = sum(event["ph"] == "b" and event.get("cat") == "proxy"
+                    for path in paths[1:] for event in json.loads(path.read_text(encoding="utf-8")))
+        require(of["dropped_write"] > 0 and of["written"] == found, f"{found} lines, the account says {of}")
+    with House(options) as house:
+        house.traces.mkdir()
+        dump = house.root / "dumps" / "dump.json"
+        dump.parent.mkdir()
+        process = house.begin("steps", "communicator:1", "pace:5", f"dump:{dump}", LD_PRELOAD=options.slow_write,
+                              REFUSED_LATE_IN=dump.parent, CLOSES=1)
+        said, _ = process.communicate(timeout=60)
+        io_error = -3
+        require(f"dump {io_error} 0 " in said, f"a dump that is not on the disk: {said}")
+        require(not list(dump.parent.iterdir()), f"left: {list(dump.parent.iterdir())}")
+
+
+def takes_nothing(options):
+    """A file system whose writes succeed without a byte: the drain must not try for ever."""
+    if options.sanitized or options.slow_write is None:
+        return
+    with House(options) as house:
+        house.traces.mkdir()
+        affected(house, house.run("steps", "communicator:1", "pace:5", "trouble", LD_PRELOAD=options.slow_write,
+                                  NO_WRITE_IN=house.traces))
+
+
 def trouble(options):
     unwritable_traces(options)
     unusable_rings(options)
@@ -214,6 +260,8 @@ def trouble(options):
     small_rings(options)
     without_streams(options)
     without_zlib(options)
+    refused_late(options)
+    takes_nothing(options)
 
 
 def mode(path):
@@ -279,29 +327,38 @@ def names(options):
             house.lint()
 
 
-def compressed_at_exit(options):
-    """All of it is written when the process ends already: more than the bound, but for what is
-    compressed as it goes. At exit the plugin compresses for two seconds and then leaves the rest plain:
-    on a busy machine that is no fault, and another run is judged."""
-    for _ in range(5):
+def compressed(options):
+    """Many times the bound, but for its compression, and most of it is written when the process ends."""
+    with House(options) as house:
+        house.run("way_out", "exit", 4000, 0, RINGSIDE_COMPRESS="1", RINGSIDE_MAX_BYTES="4M",
+                  RINGSIDE_RING_BYTES="8M", RINGSIDE_DRAIN_MS="1000")
+        plain_bytes = sum(len(gzip.decompress(path.read_bytes())) for path in house.traces.iterdir())
+        require(plain_bytes > 6 * MIB, f"only {plain_bytes} bytes")
+        found = house.summary(house.traces)["inputs"]["operations"]
+        require(found == 8000, f"{found} operations are left of 8000")
+        house.lint()
+
+
+def newest_at_any_rate(options):
+    """The program calls as fast as it can, and its trace may have little room: the last calls are there."""
+    calls = 20_000
+    for bound in (4 * MIB, 8 * MIB):
         with House(options) as house:
-            begin = time.monotonic()
-            house.run("way_out", "exit", 4000, 0, RINGSIDE_COMPRESS="1", RINGSIDE_MAX_BYTES="4M",
-                      RINGSIDE_RING_BYTES="8M", RINGSIDE_DRAIN_MS="1000")
-            if house.trace_files() and time.monotonic() - begin > 2:
-                continue
-            packed = list(house.traces.glob("*.json.gz"))
-            plain_bytes = sum(len(gzip.decompress(path.read_bytes())) for path in packed)
-            require(plain_bytes > 6 * MIB, f"only {plain_bytes} bytes in {packed}")
-            found = house.summary(house.traces)["inputs"]["operations"]
-            require(found == 8000, f"{found} operations are left of 8000")
+            house.run("steps", "communicator:1", f"call:{calls}", RINGSIDE_MAX_BYTES=bound,
+                      RINGSIDE_RING_BYTES="64M")
+            paths = sorted(house.trace_files(), key=lambda path: (".s0" in path.name, path.name))
+            numbers = [operation["seq"] for operation in operations_in(paths)]
+            account = house.account(paths[-1])
+            require(house.sum(account, "dropped_write") == 0, f"not written: {account}")
+            require(len(numbers) > 100 and sorted(numbers) == list(range(calls - len(numbers) + 1, calls + 1)),
+                    f"{len(numbers)} operations of {calls}: {sorted(numbers)[:3]} to {sorted(numbers)[-3:]}")
+            require(sum(path.stat().st_size for path in paths) <= bound, "more than the bound")
             house.lint()
-            return
-    print("compressed at exit: skipped, five processes had no two seconds of the processor")
 
 
 def files(options):
     private_files(options)
     dumps(options)
     names(options)
-    compressed_at_exit(options)
+    compressed(options)
+    newest_at_any_rate(options)

@@ -170,6 +170,13 @@ class Bounded:
               f"{len(operations)} operations, {rotated} callbacks rotated, {self.status['dropped']} "
               "dropped")
 
+    def trace(self, path):
+        if path.name.endswith(".gz"):
+            plain = self.rings / path.name.removesuffix(".gz")
+            plain.write_bytes(gzip.decompress(path.read_bytes()))
+            path = plain
+        return check_replay.Trace(path)
+
     def check_files(self, ending):
         paths = sorted(self.traces.iterdir())
         require(len(paths) > 1, f"{len(paths)} files")
@@ -178,11 +185,7 @@ class Bounded:
             require(path.stat().st_mode & 0o777 == 0o600, f"{path.name} is not private")
         traces = []
         for path in paths:
-            if ending == ".json.gz":
-                plain = self.rings / path.name.removesuffix(".gz")
-                plain.write_bytes(gzip.decompress(path.read_bytes()))
-                path = plain
-            traces.append(check_replay.Trace(path))
+            traces.append(self.trace(path))
         numbers = [trace.first["segment"] for trace in traces]
         require(numbers == list(range(numbers[0], numbers[0] + len(numbers))) and numbers[0] > 1,
                 f"segments {numbers}")
@@ -207,10 +210,7 @@ def rotate(run):
 
 def compress(run):
     run.repeat *= 4
-    # With pauses, in which the drain compresses: all of it would be more than a busy machine can
-    # compress in the two seconds that the exit takes for it.
-    run.host(run.traces, "--pause", "0.002", RINGSIDE_MAX_BYTES=str(BOUND_BYTES),
-             RINGSIDE_COMPRESS="1")
+    run.host(run.traces, RINGSIDE_MAX_BYTES=str(BOUND_BYTES), RINGSIDE_COMPRESS="1")
     run.check_files(".json.gz")
 
 
@@ -243,19 +243,22 @@ def flight(run):
 
 def killed(run):
     calls = len(run.recording.calls)
-    for how in ("MAX", "FLIGHT"):
+    repeat = run.repeat
+    for how, compress, times in (("MAX", "0", 1), ("MAX", "1", 4), ("FLIGHT", "0", 1)):
+        run.repeat = repeat * times
         for directory in (run.traces, run.rings):
             shutil.rmtree(directory)
             directory.mkdir()
         after = calls * (run.repeat - 1) - calls // 3
         # With pauses, in which the drain gives the rings of threads that have ended to new ones.
         run.host(run.traces if how == "MAX" else run.rings, "--pause", "0.02", "--kill-after",
-                 str(after), **{f"RINGSIDE_{how}_BYTES": str(BOUND_BYTES)})
+                 str(after), RINGSIDE_COMPRESS=compress,
+                 **{f"RINGSIDE_{how}_BYTES": str(BOUND_BYTES)})
         # As if it had died between deleting its oldest segment and saying so.
         min(run.traces.iterdir() if how == "MAX" else run.rings.glob("*/ringside.*.json")).unlink()
         said = run.ringside("recover", str(run.rings))
         require(not list(run.rings.iterdir()), f"recover leaves {list(run.rings.iterdir())}")
-        traces = [check_replay.Trace(path) for path in sorted(run.traces.iterdir())]
+        traces = [run.trace(path) for path in sorted(run.traces.iterdir())]
         # The threads of each repetition are new. If the drain is late all the same, they have more
         # rings than have room as files: the records in the others are lost, and counted.
         has_all = "had no room for their records" not in run.notes

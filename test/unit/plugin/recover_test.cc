@@ -13,10 +13,13 @@
 #include <thread>
 #include <unistd.h>
 
+#include "plugin/export/gzip.h"
+#include "plugin/export/trace_file.h"
 #include "plugin/journal/journal_format.h"
 #include "plugin/journal/ring_image.h"
 #include "plugin/record/recorder.h"
 #include "plugin/record/ring_pool.h"
+#include "plugin/recover/begun_trace.h"
 #include "test/unit/catch.h"
 
 using namespace ringside;
@@ -125,6 +128,58 @@ TEST_CASE("A process that died before it had written a word leaves nothing, and 
   make(1U << 20, "ring.0");
   std::filesystem::permissions(rings, std::filesystem::perms::owner_all);
   CHECK_FALSE(recover::recover(rings, {}).removed);
+}
+
+TEST_CASE("Whole lines are copied of a begun trace, plain or compressed, wherever it was cut off") {
+  const RingFiles directory;
+  const std::string path = (directory.path / "trace").string();
+  const std::string copy = (directory.path / "copy").string();
+  const std::string first_line = "[{\"first\":1},\n";
+  const bool is_compressed = GENERATE(false, true);
+  if (is_compressed && !exporting::has_zlib()) {
+    return;
+  }
+  std::string text = first_line;
+  {
+    exporting::TraceFile file;
+    REQUIRE(file.create(path).is_ok());
+    if (is_compressed) {
+      file.compress();
+    }
+    file.add(first_line, {});
+    for (int i = 0; i < 40; ++i) {
+      const std::string line = "{\"line\":" + std::to_string(i * 7919) + "},\n";
+      file.add(line, {});
+      text += line;
+      if (i % 10 == 0) {
+        REQUIRE(file.flush().is_ok());
+      }
+    }
+    REQUIRE(file.close().is_ok());
+  }
+  CHECK_FALSE(recover::BegunTrace(path, "[{\"other\":1},\n", geteuid()).is_there());
+  std::uint64_t most = 0;
+  for (std::uintmax_t size = std::filesystem::file_size(path); size > 0; --size) {
+    std::filesystem::resize_file(path, size);
+    const recover::BegunTrace begun(path, first_line, geteuid());
+    if (!begun.is_there()) {
+      REQUIRE(size < 2);
+      continue;
+    }
+    exporting::TraceFile out;
+    std::uint64_t copied = 0;
+    REQUIRE(out.create(copy).is_ok());
+    REQUIRE(begun.copy_to(out, text.size(), copied).is_ok());
+    REQUIRE(out.close().is_ok());
+    std::ifstream in(copy);
+    const std::string got{std::istreambuf_iterator<char>(in), {}};
+    REQUIRE(got.size() == copied);
+    REQUIRE(text.starts_with(got));
+    REQUIRE((got.empty() || got.ends_with('\n')));
+    most = std::max(most, copied);
+    std::filesystem::remove(copy);
+  }
+  CHECK(most == text.size());
 }
 
 TEST_CASE("A torn last record is not taken for one") {

@@ -5,9 +5,7 @@
 #include <csignal>
 #include <fcntl.h>
 #include <fstream>
-#include <memory>
 #include <sys/resource.h>
-#include <sys/stat.h>
 #include <unistd.h>
 #include <zlib.h>
 
@@ -31,6 +29,17 @@ void add_line(SegmentFiles& files, char letter) {
   files.add(std::string(999, letter) + "\n", {kType, 1, 1});
 }
 
+// The same, of which compression makes little less.
+void add_noise(SegmentFiles& files) {
+  static std::uint32_t state = 1;
+  std::string line(1000, '\n');
+  for (std::size_t at = 0; at + 1 < line.size(); ++at) {
+    state = state * 1'664'525 + 1'013'904'223;
+    line[at] = static_cast<char>('!' + (state >> 25));
+  }
+  files.add(line, {kType, 1, 1});
+}
+
 const exporting::SegmentHeader kFirst{"[first\n", 7};
 
 void turn(SegmentFiles& files, std::int64_t now_ns) {
@@ -39,7 +48,7 @@ void turn(SegmentFiles& files, std::int64_t now_ns) {
   files.end_of_body();
   files.add("]\n", {});
   REQUIRE(files.flush().is_ok());
-  files.begin_next(now_ns);
+  REQUIRE(files.begin_next(now_ns).is_ok());
 }
 
 void copy_kept(SegmentFiles& files, const std::string& path) {
@@ -48,6 +57,17 @@ void copy_kept(SegmentFiles& files, const std::string& path) {
   exporting::TraceFile copy;
   REQUIRE(copy.create(path).is_ok());
   REQUIRE(snapshot.copy_to(copy, [] { return true; }).is_ok());
+}
+
+std::string unzipped(const std::string& path) {
+  std::string text(std::size_t{8} << 20, ' ');
+  gzFile file = gzopen(path.c_str(), "rb");
+  REQUIRE(file != nullptr);
+  const int got = gzread(file, text.data(), static_cast<unsigned>(text.size()));
+  REQUIRE(got >= 0);
+  CHECK(gzclose(file) == Z_OK);
+  text.resize(static_cast<std::size_t>(got));
+  return text;
 }
 
 std::uint64_t bytes_in(const Directory& directory) {
@@ -140,16 +160,18 @@ TEST_CASE("what was kept at one moment can be copied when it is deleted, as long
   };
   add_lines('a');
   turn(files, 0);
-  files.compress_for(10 * kSecond_ns);
   add_lines('b');
   REQUIRE(files.flush().is_ok());
   exporting::TraceSnapshot snapshot;
   REQUIRE(files.hold_kept(snapshot.parts).is_ok());
   for (int i = 0; i < 6000; ++i) {
+    if (files.has_much()) {
+      REQUIRE(files.flush().is_ok());
+    }
     if (files.is_full(0)) {
       turn(files, 0);
     }
-    add_line(files, 'x');
+    add_noise(files);
   }
   REQUIRE(files.oldest_number() > 2);
   exporting::TraceFile copy;
@@ -247,6 +269,27 @@ TEST_CASE("where the next file cannot be made the current one goes on, within th
   CHECK(files.counts().written[kIndex] + files.counts().dropped[kIndex] / 2 == 6000);
 }
 
+TEST_CASE("what can never fit is lost alone, and the newest segments stay") {
+  const Directory directory;
+  SegmentFiles files(limits_of(4 * kMiB));
+  REQUIRE(files.open_first(directory.file("t.json"), kFirst, 0).is_ok());
+  for (char letter = 'a'; letter < 'd'; ++letter) {
+    add_line(files, letter);
+    turn(files, 0);
+  }
+  const auto names = directory.names();
+  const std::uint64_t kept = files.kept_bytes();
+  for (int i = 0; i < 4500; ++i) {
+    add_line(files, 'x');
+  }
+  CHECK(files.flush().error() == EFBIG);
+  CHECK(directory.names() == names);
+  CHECK(files.kept_bytes() == kept);
+  CHECK(files.counts().dropped[kIndex] == 2 * 4500);
+  add_line(files, 'y');
+  CHECK(files.flush().is_ok());
+}
+
 TEST_CASE("in memory, old segments go by age, and all at the end") {
   const Directory directory;
   SegmentLimits limits = limits_of(8 * kMiB);
@@ -286,33 +329,7 @@ TEST_CASE("in memory without a directory it goes on without names") {
   CHECK(content(directory.file("copy")) == "one\ntwo\n");
 }
 
-TEST_CASE("closed segments are compressed and still copied") {
-  const Directory directory;
-  SegmentLimits limits = limits_of(64 * kMiB);
-  limits.compress = true;
-  SegmentFiles files(limits);
-  REQUIRE(files.open_first(directory.file("t.json"), kFirst, 0).is_ok());
-  for (int i = 0; i < 1000; ++i) {
-    add_line(files, 'x');
-  }
-  turn(files, 0);
-  const std::string plain = content(directory.file("t.json"));
-  files.compress_for(10 * kSecond_ns);
-  CHECK(directory.names() == std::vector<std::string>{"t.json.gz", "t.s000002.json"});
-  std::string text(plain.size() + 1, ' ');
-  gzFile file = gzopen(directory.file("t.json.gz").c_str(), "rb");
-  REQUIRE(file != nullptr);
-  text.resize(
-      static_cast<std::size_t>(gzread(file, text.data(), static_cast<unsigned>(text.size()))));
-  gzclose(file);
-  CHECK(text == plain);
-  files.add("two\n", {});
-  REQUIRE(files.flush().is_ok());
-  copy_kept(files, directory.file("copy"));
-  CHECK(content(directory.file("copy")) == plain.substr(7, plain.size() - 9) + "two\n");
-}
-
-TEST_CASE("after the end nothing is deleted for compression, and the bound is kept") {
+TEST_CASE("a compressed trace is a whole gzip file after each write, and is copied") {
   if (!exporting::has_zlib()) {
     return;
   }
@@ -320,69 +337,94 @@ TEST_CASE("after the end nothing is deleted for compression, and the bound is ke
   SegmentLimits limits = limits_of(4 * kMiB);
   limits.compress = true;
   SegmentFiles files(limits);
-  REQUIRE(files.open_first(directory.file("t.json"), kFirst, 0).is_ok());
-  std::uint32_t state = 1;
-  for (int i = 0; i < 8000; ++i) {
-    if (files.is_full(0)) {
-      turn(files, 0);
-    }
-    std::string line(1000, '\n');
-    for (std::size_t at = 0; at + 1 < line.size(); ++at) {
-      state = state * 1'664'525 + 1'013'904'223;
-      line[at] = static_cast<char>('!' + (state >> 25));
-    }
-    files.add(line, {kType, 1, 1});
-  }
-  files.make_room_for_end(true);
-  files.finish();
-  const std::uint64_t deleted = files.deleted().written[kIndex];
-  REQUIRE(deleted > 0);
-  for (int i = 0; i < 10'000; ++i) {
-    files.compress_for(1000);
-    REQUIRE(bytes_in(directory) <= 4 * kMiB);
-    REQUIRE(files.kept_bytes() <= 4 * kMiB);
-  }
-  CHECK(files.deleted().written[kIndex] == deleted);
-}
-
-TEST_CASE("a file in the way of a compressed one is kept, and so is the plain one") {
-  const Directory directory;
-  SegmentLimits limits = limits_of(64 * kMiB);
-  limits.compress = true;
-  SegmentFiles files(limits);
-  REQUIRE(files.open_first(directory.file("t.json"), kFirst, 0).is_ok());
+  REQUIRE(files.open_first(directory.file("t.json.gz"), kFirst, 0).is_ok());
+  CHECK(unzipped(directory.file("t.json.gz")) == kFirst.lines);
   add_line(files, 'x');
-  std::ofstream(directory.file("t.json.gz")) << "in the way";
-  files.finish();
-  files.compress_for(10 * kSecond_ns);
-  CHECK(content(directory.file("t.json.gz")) == "in the way");
-  CHECK(directory.names() == std::vector<std::string>{"t.json", "t.json.gz"});
+  REQUIRE(files.flush().is_ok());
+  CHECK(unzipped(directory.file("t.json.gz")) == kFirst.lines + std::string(999, 'x') + "\n");
+  CHECK(files.kept_bytes() == bytes_in(directory));
+  turn(files, 0);
+  CHECK(directory.names() == std::vector<std::string>{"t.json.gz", "t.s000002.json.gz"});
+  files.add("two\n", {});
+  REQUIRE(files.flush().is_ok());
+  copy_kept(files, directory.file("copy"));
+  CHECK(content(directory.file("copy")) == std::string(999, 'x') + "\ntwo\n");
 }
 
-TEST_CASE("a compression that is given up writes no more") {
+TEST_CASE("a compressed trace goes on behind a write that failed") {
   if (!exporting::has_zlib()) {
     return;
   }
   const Directory directory;
-  const std::string path = directory.file("x.json");
-  {
-    std::ofstream source(path);
-    std::uint32_t state = 1;
-    for (int i = 0; i < 400'000; ++i) {
-      state = state * 1'664'525 + 1'013'904'223;
-      source << static_cast<char>('!' + (state >> 25));
+  SegmentLimits limits;
+  limits.compress = true;
+  SegmentFiles files(limits);
+  REQUIRE(files.open_first(directory.file("t.json.gz"), kFirst, 0).is_ok());
+  rlimit before{};
+  getrlimit(RLIMIT_FSIZE, &before);
+  const rlimit full{files.bytes() + 10, before.rlim_max};
+  std::signal(SIGXFSZ, SIG_IGN);
+  REQUIRE(setrlimit(RLIMIT_FSIZE, &full) == 0);
+  add_line(files, 'x');
+  CHECK(files.flush().error() == EFBIG);
+  REQUIRE(setrlimit(RLIMIT_FSIZE, &before) == 0);
+  std::signal(SIGXFSZ, SIG_DFL);
+  CHECK(unzipped(directory.file("t.json.gz")) == kFirst.lines);
+  add_line(files, 'y');
+  REQUIRE(files.flush().is_ok());
+  CHECK(unzipped(directory.file("t.json.gz")) == kFirst.lines + std::string(999, 'y') + "\n");
+  CHECK(files.counts().dropped[kIndex] == 2);
+}
+
+TEST_CASE("text that cannot be compressed stays within the bound, too") {
+  if (!exporting::has_zlib()) {
+    return;
+  }
+  const Directory directory;
+  SegmentLimits limits = limits_of(4 * kMiB);
+  limits.compress = true;
+  SegmentFiles files(limits);
+  REQUIRE(files.open_first(directory.file("t.json.gz"), kFirst, 0).is_ok());
+  for (int i = 0; i < 12'000; ++i) {
+    if (files.has_much()) {
+      REQUIRE(files.flush().is_ok());
+    }
+    if (files.is_full(0)) {
+      turn(files, 0);
+    }
+    add_noise(files);
+    REQUIRE(files.kept_bytes() <= 4 * kMiB);
+  }
+  REQUIRE(files.flush().is_ok());
+  REQUIRE(files.finish().is_ok());
+  CHECK(files.oldest_number() > 1);
+  CHECK(bytes_in(directory) <= 4 * kMiB);
+  CHECK(bytes_in(directory) > 2 * kMiB);
+}
+
+TEST_CASE("nothing is written into a file that has the descriptor by now") {
+  const Directory directory;
+  SegmentFiles files(limits_of(4 * kMiB));
+  REQUIRE(files.open_first(directory.file("t.json"), kFirst, 0).is_ok());
+  const int victim = open(directory.file("victim").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+  REQUIRE(write(victim, "precious", 8) == 8);
+  int ours = -1;
+  for (const auto& entry : std::filesystem::directory_iterator("/proc/self/fd")) {
+    std::error_code error;
+    if (std::filesystem::read_symlink(entry.path(), error) == directory.file("t.json")) {
+      ours = std::stoi(entry.path().filename());
     }
   }
-  auto writer = std::make_unique<exporting::GzipWriter>(path);
-  REQUIRE(writer->step() == exporting::GzipWriter::Progress::kMore);
-  const int file = open((path + ".gz.tmp").c_str(), O_RDONLY | O_CLOEXEC);
-  REQUIRE(file >= 0);
-  const std::uint64_t before = writer->written_bytes();
-  CHECK(before > 0);
-  writer.reset();
-  struct stat found {};
-  REQUIRE(fstat(file, &found) == 0);
-  CHECK(static_cast<std::uint64_t>(found.st_size) == before);
-  close(file);
-  CHECK(directory.names() == std::vector<std::string>{"x.json"});
+  REQUIRE(ours >= 0);
+  REQUIRE(dup2(victim, ours) == ours);
+  close(victim);
+  add_line(files, 'x');
+  CHECK(files.flush().error() == EBADF);
+  CHECK(files.counts().dropped[kIndex] == 2);
+  exporting::TraceSnapshot snapshot;
+  CHECK(files.hold_kept(snapshot.parts).error() == EBADF);
+  CHECK(files.finish().error() == EBADF);
+  CHECK(content(directory.file("victim")) == "precious");
+  CHECK(fcntl(ours, F_GETFD) >= 0);  // it is not ours to close
+  close(ours);
 }
