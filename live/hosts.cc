@@ -67,12 +67,19 @@ bool is_number(const std::string& text) {
   });
 }
 
-// A name that begins with "-" would be an option of ssh.
+// A command of the user may hand a name on to further shells, as `sh -c "... {host}"` does, and no
+// quotes hold in all of them. So a name has no letter that any shell knows. "@" is of ssh
+// (user@node1), "/" of kubectl (pod/trainer-0). One that begins with "-" would be an option.
 std::string strange_name(const std::vector<std::string>& names) {
-  const auto found = std::find_if(names.begin(), names.end(), [](const std::string& name) {
-    return name.starts_with('-') || launch::printable(name) != name;
+  constexpr std::string_view kLetters =
+      "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._:-@/";
+  const auto found = std::find_if(names.begin(), names.end(), [&](const std::string& name) {
+    return name.starts_with('-') || name.find_first_not_of(kLetters) != std::string::npos;
   });
-  return found == names.end() ? "" : launch::printable(*found) + " is no name of a host";
+  return found == names.end() ? ""
+                              : "'" + launch::printable(*found) +
+                                    "' is no name of a host: it may have letters, digits and "
+                                    "._:-@/, and does not begin with -";
 }
 
 std::string own_program() {

@@ -84,9 +84,15 @@ def hosts_that_fail(case, list_of, names):
             (["--slurm", "12"], "scontrol")]:
         _, said = case.run("ctl", "status", *arguments, status=2)
         require(text in said, f"{arguments}: {text!r} is not in {said}")
-    odd.write_text("-oProxyCommand=touch\n", encoding="utf-8")
-    _, said = case.run("ctl", "status", "--hosts", odd, "--ssh", status=2)
-    require("is no name of a host" in said, said)
+    # Quotes would hold in the first shell only.
+    marker = case.place / "marker"
+    for name in ("-oProxyCommand=touch", f"x';touch${{IFS}}{marker};'", f"$(touch${{IFS}}{marker})",
+                 f"`touch${{IFS}}{marker}`", "node[1-3]", "n\xf6de1", "node1\x01"):
+        odd.write_text(f"node1\n{name}\n", encoding="utf-8")
+        for way in (["--ssh"], ["--exec", "sh -c 'sh -c \"echo {host}\"; exec \"$@\"' -"]):
+            _, said = case.run("ctl", "status", "--hosts", odd, *way, status=2)
+            require("is no name of a host: it may have letters" in said, said)
+    require(not marker.exists(), "a name of a host was run")
     case.run("ctl", "relay", status=2)
 
 

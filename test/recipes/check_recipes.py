@@ -230,11 +230,12 @@ def check_kubernetes(examples):
 
 def check_unit(cluster):
     """systemd reads its unit. It looks for the program, so that of /bin/true stands for it."""
+    text = (cluster.examples / "exporter/ringside-exporter.service").read_text(encoding="utf-8")
+    require("\nExecStart=ringside exporter --listen 127.0.0.1:9401 " in text and "0.0.0.0" not in text,
+            "the unit serves other hosts unasked")
     if not shutil.which("systemd-analyze"):
         return "the unit is not read: there is no systemd-analyze"
     unit = cluster.place / "ringside-exporter.service"
-    text = (cluster.examples / "exporter/ringside-exporter.service").read_text(encoding="utf-8")
-    require("\nExecStart=ringside exporter " in text, "ExecStart")
     unit.write_text(text.replace("ExecStart=ringside", "ExecStart=true"), encoding="utf-8")
     said = cluster.run("systemd-analyze", "verify", "--man=no", "--recursive-errors=no", unit)
     require(str(unit.name) not in said, said)
