@@ -10,7 +10,6 @@
 #include <memory>
 #include <string_view>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "plugin/journal/journal_format.h"
 
@@ -52,7 +51,7 @@ std::vector<Endpoint> find_endpoints(const std::string& parent, std::string& err
     endpoint.path = parent + "/" + std::string(name);
     endpoint.stem = name.substr(0, name.size() - assemble::kRingsSuffix.size());
     endpoint.pid = pid_of(endpoint.stem);
-    endpoint.is_own = about.st_uid == geteuid();
+    endpoint.uid = about.st_uid;
     found.push_back(std::move(endpoint));
   }
   std::sort(found.begin(), found.end(),

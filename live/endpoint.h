@@ -6,17 +6,22 @@
 
 #include <cstdint>
 #include <string>
+#include <sys/types.h>
+#include <unistd.h>
 #include <vector>
 
 namespace ringside::live {
 
 struct Endpoint {
-  std::string host;      ///< that was asked for it; empty: this one
-  std::string path;      ///< the ring directory
-  std::string stem;      ///< of its trace's name: what stands before .json
-  std::int64_t pid = 0;  ///< by the name, as the process itself sees it; 0: not known
-  bool is_own = false;   ///< of the user who asks
+  static constexpr uid_t kNobodyKnown = static_cast<uid_t>(-1);
 
+  std::string host;          ///< that was asked for it; empty: this one
+  std::string path;          ///< the ring directory
+  std::string stem;          ///< of its trace's name: what stands before .json
+  std::int64_t pid = 0;      ///< by the name, as the process itself sees it; 0: not known
+  uid_t uid = kNobodyKnown;  ///< of the directory, and so of the process
+
+  bool is_own() const { return uid == geteuid(); }
   /// Its path, with its host's name before it where that was asked.
   std::string place() const { return host.empty() ? path : host + ':' + path; }
 };

@@ -9,6 +9,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/un.h>
 #include <unistd.h>
 #include <utility>
@@ -66,6 +67,7 @@ class Connection {
   }
   void end_as_dead();
   void fail(int error);
+  void check_owner(uid_t owner);
   void send();
   void receive();
 
@@ -122,7 +124,8 @@ void Connection::connect() {
   // Any path fits when it is taken from the directory's descriptor.
   const int directory =
       open(exchange_.endpoint.path.c_str(), O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-  if (directory < 0) {
+  struct stat about {};
+  if (directory < 0 || fstat(directory, &about) != 0) {
     return fail(errno);
   }
   const std::string name =
@@ -137,13 +140,27 @@ void Connection::connect() {
   const int error = errno;
   close(directory);
   if (done == 0) {
-    return;
+    return check_owner(about.st_uid);
   }
   if (socket_ >= 0 && error == EAGAIN) {
     waits_in_line_ = true;
     return;
   }
   fail(error);
+}
+
+// Anybody may make a directory with a socket in a place that all users share, and give it a name as
+// processes of others have it. What answers is its owner's process, or it is not asked.
+void Connection::check_owner(uid_t owner) {
+  ucred peer{};
+  socklen_t size = sizeof peer;
+  Endpoint& endpoint = exchange_.endpoint;
+  const bool is_same = endpoint.uid == Endpoint::kNobodyKnown || endpoint.uid == owner;
+  if (getsockopt(socket_, SOL_SOCKET, SO_PEERCRED, &peer, &size) != 0 || !is_same ||
+      peer.uid != owner) {
+    return end(Silence::kTrouble, "belongs to another user than the process that serves it");
+  }
+  endpoint.uid = owner;
 }
 
 void Connection::send() {

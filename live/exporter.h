@@ -33,10 +33,13 @@ class Exporter {
   std::string scrape(MetricsForm form);
 
  private:
-  enum Error : std::size_t { kTimeout, kRefused, kTrouble, kErrors };
+  enum Error : std::size_t { kTimeout, kRefused, kTrouble, kDouble, kErrors };
+  /// Ring directories, by the state of their process.
+  struct States {
+    std::size_t answered = 0, dead = 0, failed = 0, left_out = 0, no_socket = 0;
+  };
 
-  void add_own(const std::vector<Exchange>& asked, std::size_t answered, double seconds,
-               MetricsPage& page) const;
+  void add_own(const States& states, double seconds, MetricsPage& page) const;
 
   const Options options_;
   std::array<std::atomic<std::uint64_t>, kErrors> errors_{};

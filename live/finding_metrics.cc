@@ -6,21 +6,10 @@
 #include <string_view>
 #include <utility>
 
-#include "launch/text.h"
-
 namespace ringside::live {
 namespace {
 
 using Kind = WatchFinding::Kind;
-
-// A label as the format wants it: no quote, backslash or newline as such.
-std::string label(std::string_view name, const std::string& value) {
-  std::string text = std::string(name) + "=\"";
-  for (const char letter : launch::printable(value)) {
-    text.append(letter == '"' || letter == '\\' ? "\\" : "").append(1, letter);
-  }
-  return text + '"';
-}
 
 std::string of_communicator(const WatchFinding& finding) {
   const std::string name = finding.communicator == finding.comm ? "" : finding.communicator;
@@ -84,7 +73,7 @@ void FindingMetrics::add_to(MetricsPage& page) const {
       "1: others are stuck in the communicator, and this rank has nothing in flight there.");
   for (const WatchFinding& finding : current_) {
     for (const std::int64_t rank : finding.idle_ranks) {
-      page.sample(of_communicator(finding) + ',' + label("rank", std::to_string(rank)), 1);
+      page.sample(of_communicator(finding) + ',' + label("rank", std::to_string(rank)), 1.0);
     }
   }
   page.family("ringside_watch_late_ratio", "gauge",

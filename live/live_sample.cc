@@ -4,29 +4,15 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <simdjson.h>
 #include <tuple>
 #include <utility>
+
+#include "live/json_members.h"
 
 namespace ringside::live {
 namespace {
 
-using Object = simdjson::dom::object;
-
-template <typename Value>
-bool take(const Object& object, std::string_view name, Value& value) {
-  return object[name].get<Value>().get(value) == simdjson::SUCCESS;
-}
-
-std::string text_of(const Object& object, std::string_view name) {
-  std::string_view text;
-  return take(object, name, text) ? std::string(text) : std::string();
-}
-
-std::optional<std::int64_t> integer_of(const Object& object, std::string_view name) {
-  std::int64_t number = 0;
-  return take(object, name, number) ? std::optional(number) : std::nullopt;
-}
+using Object = JsonObject;
 
 bool read_communicator(const Object& object, LiveCommunicator& made) {
   made.comm = text_of(object, "comm");

@@ -1,60 +1,91 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "live/metrics_page.h"
 
-#include <algorithm>
 #include <array>
 #include <charconv>
 
+#include "analyzer/model/printable.h"
+
 namespace ringside::live {
+namespace {
 
-bool MetricsPage::begin(std::string_view name) {
+constexpr std::size_t kMostLabel_bytes = 256;
+
+std::string number(double value) {
+  std::array<char, 32> text{};
+  return {text.data(), std::to_chars(text.data(), text.data() + text.size(), value).ptr};
+}
+
+}  // namespace
+
+std::string label(std::string_view name, std::string_view value) {
+  std::string plain = model::printable(value);
+  if (plain.size() > kMostLabel_bytes) {
+    std::size_t end = kMostLabel_bytes;
+    while ((static_cast<unsigned char>(plain[end]) & 0xC0U) == 0x80U) {
+      --end;  // not within a letter of UTF-8
+    }
+    plain.resize(end);
+  }
+  std::string text(name);
+  text += "=\"";
+  for (const char letter : plain) {
+    text.append(letter == '"' || letter == '\\' ? "\\" : "").append(1, letter);
+  }
+  return text + '"';
+}
+
+void MetricsPage::family(std::string_view name, std::string_view type, std::string_view help,
+                         std::string_view unit) {
   const auto [place, is_new] = places_.try_emplace(std::string(name), families_.size());
-  if (is_new) {
-    families_.emplace_back();
-  }
   at_ = place->second;
-  return is_new;
-}
-
-void MetricsPage::add(std::string_view text) {
-  constexpr std::string_view kHelp = "# HELP ";
-  bool has_family = false;
-  bool is_new = false;
-  while (!text.empty()) {
-    const std::size_t end = std::min(text.find('\n'), text.size() - 1) + 1;
-    const std::string_view line = text.substr(0, end);
-    text.remove_prefix(end);
-    if (line.starts_with(kHelp)) {
-      const std::string_view rest = line.substr(kHelp.size());
-      is_new = begin(rest.substr(0, rest.find_first_of(" \n")));
-      has_family = true;
-    }
-    const bool is_end = line.starts_with("# EOF") || !line.ends_with('\n');
-    if (!has_family || is_end || (line.starts_with('#') && !is_new)) {
-      continue;
-    }
-    (line.starts_with('#') ? families_[at_].head : families_[at_].samples) += line;
+  family_ = name;
+  is_counter_ = type == "counter";
+  if (!is_new) {
+    return;
+  }
+  // OpenMetrics gives the type for the name without "_total", Prometheus for the name with it.
+  const std::string named =
+      family_ + (is_counter_ && form_ == MetricsForm::kPrometheus ? "_total" : "");
+  std::string& head = families_.emplace_back().head;
+  head.append("# HELP ").append(named).append(" ").append(help);
+  head.append("\n# TYPE ").append(named).append(" ").append(type).append("\n");
+  if (form_ == MetricsForm::kOpenMetrics && !unit.empty()) {
+    head.append("# UNIT ").append(named).append(" ").append(unit).append("\n");
   }
 }
 
-void MetricsPage::family(std::string_view name, std::string_view type, std::string_view help) {
-  sample_ = std::string(name) + (type == "counter" ? "_total" : "");
-  const std::string named = form_ == MetricsForm::kOpenMetrics ? std::string(name) : sample_;
-  if (begin(named)) {
-    families_[at_].head = "# HELP " + named + " " + std::string(help) + "\n# TYPE " + named + " " +
-                          std::string(type) + "\n";
-  }
-}
-
-void MetricsPage::sample(std::string_view labels, double value) {
-  std::array<char, 32> digits{};
-  const auto end = std::to_chars(digits.data(), digits.data() + digits.size(), value);
+void MetricsPage::line(std::string_view end_of_name, std::string_view labels,
+                       std::string_view value) {
   std::string& samples = families_[at_].samples;
-  samples += sample_;
+  samples.append(family_).append(end_of_name);
   if (!labels.empty()) {
     samples.append("{").append(labels).append("}");
   }
-  samples.append(" ").append(digits.data(), end.ptr).append("\n");
+  samples.append(" ").append(value).append("\n");
+}
+
+void MetricsPage::sample(std::string_view labels, double value) {
+  line(is_counter_ ? "_total" : "", labels, number(value));
+}
+
+void MetricsPage::sample(std::string_view labels, std::uint64_t value) {
+  line(is_counter_ ? "_total" : "", labels, std::to_string(value));
+}
+
+void MetricsPage::buckets(const std::string& labels, const std::vector<double>& bounds,
+                          const std::vector<std::uint64_t>& counts) {
+  std::uint64_t below = 0;  // the text has the count of all values up to a bound
+  for (std::size_t i = 0; i < counts.size(); ++i) {
+    below += counts[i];
+    line("_bucket", labels + ',' + label("le", i < bounds.size() ? number(bounds[i]) : "+Inf"),
+         std::to_string(below));
+  }
+  line("_count", labels, std::to_string(below));
+}
+
+void MetricsPage::sum(std::string_view labels, double value) {
+  line("_sum", labels, number(value));
 }
 
 std::string MetricsPage::text() const {

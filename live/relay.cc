@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <charconv>
 #include <cstdint>
-#include <fstream>
 #include <iterator>
 #include <map>
 #include <optional>
@@ -15,6 +14,7 @@
 #include "analyzer/model/joined.h"
 #include "analyzer/report/numbers.h"
 #include "launch/text.h"
+#include "live/dump_file.h"
 #include "live/host_commands.h"
 #include "live/relay_line.h"
 
@@ -26,7 +26,7 @@ using Texts = std::vector<std::string>;
 // A line holds one of these:
 //   to a host    find, ms of time, request, count of parents, parents, pids
 //   to a host    ask, ms of time, then of each process its path and its request
-//   to a host    read, 0, path of a dump
+//   to a host    read, 0, path of a dump, user of the process
 //   to a host    evidence, ms of time; each answer has its source as path
 //   from a host  version, count of notes, notes, then of each process kOfExchange texts
 constexpr std::string_view kFind = "find";
@@ -36,6 +36,10 @@ constexpr std::string_view kEvidence = "evidence";
 constexpr std::size_t kOfExchange = 7;
 
 constexpr std::size_t kHostsNamed = 3;  // of a list
+
+// Of a host's answer; it may be anybody's. A process answers 1 MiB at most, and mostly far less.
+constexpr std::size_t kMostAnswer_bytes = std::size_t{64} << 20;
+constexpr std::size_t kMostDumpAnswer_bytes = std::size_t{256} << 20;
 
 // A number that is not negative, of the text at this index; -1 if there is none.
 std::int64_t number(const Texts& texts, std::size_t index) {
@@ -52,7 +56,7 @@ void append(const Exchange& exchange, Texts& texts) {
   texts.insert(
       texts.end(),
       {exchange.endpoint.path, exchange.endpoint.stem, std::to_string(exchange.endpoint.pid),
-       exchange.endpoint.is_own ? "1" : "0", std::to_string(static_cast<int>(exchange.silence)),
+       std::to_string(exchange.endpoint.uid), std::to_string(static_cast<int>(exchange.silence)),
        exchange.reason, exchange.answer});
 }
 
@@ -65,7 +69,7 @@ std::optional<Exchange> read_exchange(const Texts& texts, std::size_t at) {
   }
   exchange.endpoint.path = texts[at];
   exchange.endpoint.stem = texts[at + 1];
-  exchange.endpoint.is_own = texts[at + 3] == "1";
+  exchange.endpoint.uid = static_cast<uid_t>(number(texts, at + 3));
   exchange.silence = static_cast<Silence>(silence);
   exchange.reason = texts[at + 5];
   exchange.answer = texts[at + 6];
@@ -78,8 +82,8 @@ struct HostAnswer {
   std::vector<Exchange> exchanges;
 };
 
-std::optional<HostAnswer> read_answer(std::string_view output) {
-  const auto texts = read_relay_line(output);
+std::optional<HostAnswer> read_answer(std::string_view output, std::size_t most_bytes) {
+  const auto texts = read_relay_line(output, most_bytes);
   const std::int64_t notes = texts ? number(*texts, 1) : -1;
   if (notes < 0 || static_cast<std::size_t>(notes) > texts->size() - 2) {
     return std::nullopt;
@@ -171,14 +175,15 @@ std::string why_none(const HostCommand& command, const std::string& program,
 // reason).
 template <typename Take>
 void ask_each(const Hosts& hosts, const std::vector<std::pair<std::string, std::string>>& inputs,
-              Take&& take) {
+              Take&& take, std::size_t most_bytes = kMostAnswer_bytes) {
   // An earlier ringside does not know what it is asked, and says so with this status.
   constexpr std::string_view kUsage = "ended with status 2:";
-  const std::vector<HostCommand> commands = run_on_hosts(hosts, inputs);
+  std::vector<HostCommand> commands = run_on_hosts(hosts, inputs);
   std::vector<std::optional<HostAnswer>> answers;
   std::vector<std::string> doubtful;
   for (std::size_t i = 0; i < inputs.size(); ++i) {
-    const auto& answer = answers.emplace_back(read_answer(commands[i].output));
+    const auto& answer = answers.emplace_back(read_answer(commands[i].output, most_bytes));
+    std::exchange(commands[i].output, {});
     if (!answer && (commands[i].error.empty() || (commands[i].error + ':').starts_with(kUsage))) {
       doubtful.push_back(inputs[i].first);
     }
@@ -226,25 +231,14 @@ void leave_out_doubles(std::vector<Exchange>& exchanges, std::vector<std::string
 }
 
 // Only what is named as a dump is handed out.
-Exchange read_dump(const std::string& path) {
-  constexpr std::streamoff kMostDumpBytes = std::streamoff{200} << 20;
+Exchange dump_of(const std::string& path, uid_t owner) {
   Exchange exchange;
   exchange.endpoint.path = path;
-  exchange.silence = Silence::kTrouble;
   const std::string name = path.substr(path.rfind('/') + 1);
-  std::ifstream file(path, std::ios::binary | std::ios::ate);
-  const std::streamoff size = file ? static_cast<std::streamoff>(file.tellg()) : -1;
   if (!name.starts_with("ringside.") || name.find(".dump") == std::string::npos) {
     exchange.reason = "it is no dump";
-  } else if (size < 0) {
-    exchange.reason = "it cannot be opened";
-  } else if (size > kMostDumpBytes) {
-    exchange.reason = "it has " + report::human_bytes(static_cast<std::uint64_t>(size)) +
-                      ", and at most 200 MiB are copied";
   } else {
-    exchange.answer.resize(static_cast<std::size_t>(size));
-    file.seekg(0).read(exchange.answer.data(), size);
-    exchange.reason = file ? "" : "it cannot be read";
+    exchange.answer = read_dump(path, owner, exchange.reason);
   }
   exchange.silence = exchange.reason.empty() ? Silence::kNone : Silence::kTrouble;
   return exchange;
@@ -270,7 +264,7 @@ std::vector<Exchange> ask_here(const Search& search, const std::string& request,
     for (Endpoint& endpoint : find_endpoints(parent, error)) {
       const bool is_named =
           std::find(search.pids.begin(), search.pids.end(), endpoint.pid) != search.pids.end();
-      if (search.pids.empty() ? endpoint.is_own : is_named) {
+      if (search.pids.empty() ? endpoint.is_own() : is_named) {
         Exchange& exchange = exchanges.emplace_back();
         exchange.endpoint = std::move(endpoint);
         exchange.request = request;
@@ -373,20 +367,23 @@ void read_on_hosts(
   for (std::size_t begin = 0; begin < files.size(); begin += hosts.most_at_once) {
     std::vector<std::pair<std::string, std::string>> inputs;
     for (std::size_t i = begin; i < std::min(files.size(), begin + hosts.most_at_once); ++i) {
-      inputs.emplace_back(files[i].host, relay_line({std::string(kRead), "0", files[i].path}));
+      inputs.emplace_back(files[i].host, relay_line({std::string(kRead), "0", files[i].path,
+                                                     std::to_string(files[i].owner)}));
     }
-    ask_each(asked, inputs,
-             [&](std::size_t i, std::optional<HostAnswer> answer, std::string reason) {
-               const bool is_one = answer && answer->exchanges.size() == 1;
-               if (is_one) {
-                 reason = std::move(answer->exchanges[0].reason);
-               } else if (answer) {
-                 reason = "its host answers for other files than were asked";
-               } else {
-                 reason = "its host " + reason;
-               }
-               take(begin + i, is_one ? answer->exchanges[0].answer : std::string(), reason);
-             });
+    ask_each(
+        asked, inputs,
+        [&](std::size_t i, std::optional<HostAnswer> answer, std::string reason) {
+          const bool is_one = answer && answer->exchanges.size() == 1;
+          if (is_one) {
+            reason = std::move(answer->exchanges[0].reason);
+          } else if (answer) {
+            reason = "its host answers for other files than were asked";
+          } else {
+            reason = "its host " + reason;
+          }
+          take(begin + i, is_one ? answer->exchanges[0].answer : std::string(), reason);
+        },
+        kMostDumpAnswer_bytes);
   }
 }
 
@@ -426,8 +423,8 @@ std::string relay(std::string_view input, const std::vector<std::string>& parent
     ask_all(exchanges, timeout);
     return answer_line(notes, exchanges);
   }
-  if (texts->front() == kRead && texts->size() == 3) {
-    return answer_line(notes, {read_dump((*texts)[2])});
+  if (texts->front() == kRead && texts->size() == 4) {
+    return answer_line(notes, {dump_of((*texts)[2], static_cast<uid_t>(number(*texts, 3)))});
   }
   if (texts->front() == kEvidence && texts->size() == 2) {
     std::vector<Exchange> exchanges;

@@ -41,6 +41,7 @@ void ask_all_on_hosts(const Hosts& hosts, std::vector<Exchange>& exchanges,
 struct HostFile {
   std::string host;
   std::string path;
+  uid_t owner = Endpoint::kNobodyKnown;  ///< the user of the process that has written it
 };
 
 /// Reads dumps on these hosts, of 200 MiB at most each. `take` gets of each its index, its bytes,

@@ -12,7 +12,7 @@ namespace {
 constexpr std::string_view kBegin = "ringside-relay-1 ";
 constexpr std::string_view kDigits =
     "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-constexpr std::size_t kMost_bytes = std::size_t{256} << 20;
+constexpr std::size_t kMostTexts = std::size_t{1} << 20;
 
 // Base64 without padding (RFC 4648, section 3.2).
 std::string base64(std::string_view bytes) {
@@ -72,7 +72,7 @@ std::string compressed(const std::string& bytes) {
   return made;
 }
 
-std::optional<std::string> decompressed(std::string_view bytes) {
+std::optional<std::string> decompressed(std::string_view bytes, std::size_t most_bytes) {
   z_stream stream{};
   if (inflateInit(&stream) != Z_OK) {
     return std::nullopt;
@@ -82,15 +82,15 @@ std::optional<std::string> decompressed(std::string_view bytes) {
   stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(bytes.data()));
   stream.avail_in = static_cast<uInt>(bytes.size());
   int status = Z_OK;
-  while (status == Z_OK && made.size() <= kMost_bytes) {
+  while (status == Z_OK && made.size() <= most_bytes) {
     stream.next_out = reinterpret_cast<Bytef*>(part.data());
     stream.avail_out = part.size();
     status = inflate(&stream, Z_NO_FLUSH);
     made.append(part.data(), part.size() - stream.avail_out);
   }
   inflateEnd(&stream);
-  return status == Z_STREAM_END && stream.avail_in == 0 ? std::optional(std::move(made))
-                                                        : std::nullopt;
+  const bool is_whole = status == Z_STREAM_END && stream.avail_in == 0;
+  return is_whole && made.size() <= most_bytes ? std::optional(std::move(made)) : std::nullopt;
 }
 
 }  // namespace
@@ -107,7 +107,8 @@ std::string relay_line(const std::vector<std::string>& texts) {
   return std::string(kBegin) + base64(compressed(bytes)) + '\n';
 }
 
-std::optional<std::vector<std::string>> read_relay_line(std::string_view output) {
+std::optional<std::vector<std::string>> read_relay_line(std::string_view output,
+                                                        std::size_t most_bytes) {
   std::size_t begin = output.find(kBegin);
   while (begin != std::string_view::npos && begin != 0 && output[begin - 1] != '\n') {
     begin = output.find(kBegin, begin + 1);
@@ -121,14 +122,14 @@ std::optional<std::vector<std::string>> read_relay_line(std::string_view output)
     line.remove_suffix(1);  // it has passed a terminal
   }
   const auto packed = bytes_of_base64(line);
-  const auto bytes = packed ? decompressed(*packed) : std::nullopt;
+  const auto bytes = packed ? decompressed(*packed, most_bytes) : std::nullopt;
   if (!bytes) {
     return std::nullopt;
   }
   std::vector<std::string> texts;
   for (std::size_t at = 0; at < bytes->size();) {
     std::uint32_t size = 0;
-    if (bytes->size() - at < 4) {
+    if (bytes->size() - at < 4 || texts.size() == kMostTexts) {
       return std::nullopt;
     }
     for (const unsigned shift : {0U, 8U, 16U, 24U}) {

@@ -5,6 +5,7 @@
 #ifndef RINGSIDE_LIVE_RELAY_LINE_H
 #define RINGSIDE_LIVE_RELAY_LINE_H
 
+#include <cstddef>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -17,8 +18,10 @@ namespace ringside::live {
 std::string relay_line(const std::vector<std::string>& texts);
 
 /// Returns the texts of the first such line in `output`; nothing if there is none, or if it is
-/// damaged or would be larger than 256 MiB.
-std::optional<std::vector<std::string>> read_relay_line(std::string_view output);
+/// damaged, has more than a million texts, or more than `most_bytes` of them.
+std::optional<std::vector<std::string>> read_relay_line(std::string_view output,
+                                                        std::size_t most_bytes = std::size_t{256}
+                                                                                 << 20);
 
 }  // namespace ringside::live
 

@@ -11,6 +11,7 @@
 #include <string_view>
 #include <sys/mman.h>
 #include <sys/wait.h>
+#include <system_error>
 #include <unistd.h>
 #include <utility>
 
@@ -25,6 +26,8 @@ using Clock = std::chrono::steady_clock;
 // The process groups of commands that run, for a signal handler. A command beyond so many runs all
 // the same, and ends by its time limit.
 std::array<std::atomic<pid_t>, 4096> g_groups{};
+
+constexpr char kTooLong[] = "has answered more than 64 MiB";
 
 void replace_group(pid_t from, pid_t to) {
   for (std::atomic<pid_t>& group : g_groups) {
@@ -53,10 +56,8 @@ std::string failure_of(int status, std::string said) {
   return said.empty() ? text : text + ": " + launch::printable(said);
 }
 
-}  // namespace
-
-// The input or output of a command, which reads and writes it while nobody waits.
-class RunningCommand::NamelessFile {
+// The input of a command, which reads it while nobody waits.
+class NamelessFile {
  public:
   NamelessFile() : descriptor_(memfd_create("ringside", MFD_CLOEXEC)) {}
   NamelessFile(const NamelessFile&) = delete;
@@ -80,30 +81,14 @@ class RunningCommand::NamelessFile {
     return lseek(descriptor_, 0, SEEK_SET) == 0;
   }
 
-  std::string text(std::size_t most_bytes) const {
-    std::string made;
-    std::array<char, 65536> part;
-    while (made.size() < most_bytes) {
-      const ssize_t got =
-          pread(descriptor_, part.data(), part.size(), static_cast<off_t>(made.size()));
-      if (got <= 0) {
-        break;
-      }
-      made.append(part.data(), static_cast<std::size_t>(got));
-    }
-    return made;
-  }
-
  private:
   int descriptor_;
 };
 
+}  // namespace
+
 RunningCommand::RunningCommand(HostCommand command, std::chrono::milliseconds timeout)
-    : command_(std::move(command)),
-      timeout_(timeout),
-      until_(Clock::now() + timeout),
-      output_(std::make_unique<NamelessFile>()),
-      errors_(std::make_unique<NamelessFile>()) {
+    : command_(std::move(command)), timeout_(timeout), until_(Clock::now() + timeout) {
   command_.output.clear();
   command_.error.clear();
   command_.is_late = false;
@@ -115,7 +100,6 @@ RunningCommand::RunningCommand(RunningCommand&& other) noexcept
       timeout_(other.timeout_),
       until_(other.until_),
       output_(std::move(other.output_)),
-      errors_(std::move(other.errors_)),
       pid_(std::exchange(other.pid_, -1)) {}
 
 RunningCommand& RunningCommand::operator=(RunningCommand&& other) noexcept {
@@ -123,7 +107,6 @@ RunningCommand& RunningCommand::operator=(RunningCommand&& other) noexcept {
   std::swap(timeout_, other.timeout_);
   std::swap(until_, other.until_);
   std::swap(output_, other.output_);
-  std::swap(errors_, other.errors_);
   std::swap(pid_, other.pid_);
   return *this;
 }
@@ -139,24 +122,35 @@ void RunningCommand::start() {
     command_.error = std::string("cannot be started: ") + std::strerror(errno);
     return;
   }
-  constexpr int kSecret = 3;
-  posix_spawn_file_actions_t files;
-  posix_spawn_file_actions_init(&files);
-  posix_spawn_file_actions_adddup2(&files, input.descriptor(), STDIN_FILENO);
-  posix_spawn_file_actions_adddup2(&files, output_->descriptor(), STDOUT_FILENO);
-  posix_spawn_file_actions_adddup2(&files, errors_->descriptor(), STDERR_FILENO);
-  if (!command_.secret.empty()) {
-    posix_spawn_file_actions_adddup2(&files, secret.descriptor(), kSecret);
-  }
   // A signal that ends this process must find the command in the table.
   sigset_t all;
   sigset_t before;
   sigfillset(&all);
   pthread_sigmask(SIG_BLOCK, &all, &before);
+  try {
+    output_ = std::make_unique<CommandOutput>();
+    spawn(input.descriptor(), secret.descriptor(), before);
+    output_->close_command_ends();
+  } catch (const std::system_error& error) {
+    command_.error = std::string("cannot be started: ") + std::strerror(error.code().value());
+  }
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+}
+
+void RunningCommand::spawn(int input, int secret, const sigset_t& mask) {
+  constexpr int kSecret = 3;
+  posix_spawn_file_actions_t files;
+  posix_spawn_file_actions_init(&files);
+  posix_spawn_file_actions_adddup2(&files, input, STDIN_FILENO);
+  posix_spawn_file_actions_adddup2(&files, output_->output(), STDOUT_FILENO);
+  posix_spawn_file_actions_adddup2(&files, output_->errors(), STDERR_FILENO);
+  if (!command_.secret.empty()) {
+    posix_spawn_file_actions_adddup2(&files, secret, kSecret);
+  }
   posix_spawnattr_t attributes;
   posix_spawnattr_init(&attributes);
   posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK);
-  posix_spawnattr_setsigmask(&attributes, &before);
+  posix_spawnattr_setsigmask(&attributes, &mask);
   std::vector<std::string> words = command_.words;
   if (words.empty()) {
     words = {"/bin/sh", "-c", command_.command};
@@ -169,7 +163,6 @@ void RunningCommand::start() {
     pid_ = -1;
     command_.error = std::string("cannot be started: ") + std::strerror(error);
   }
-  pthread_sigmask(SIG_SETMASK, &before, nullptr);
   posix_spawn_file_actions_destroy(&files);
   posix_spawnattr_destroy(&attributes);
 }
@@ -183,8 +176,6 @@ void RunningCommand::kill_all() {
 }
 
 bool RunningCommand::has_ended() {
-  constexpr std::size_t kMostBytes = std::size_t{64} << 20;
-  constexpr std::size_t kMostErrorBytes = 4096;
   int status = 0;
   if (pid_ < 0) {
     return true;
@@ -200,8 +191,9 @@ bool RunningCommand::has_ended() {
     return true;
   }
   replace_group(std::exchange(pid_, -1), 0);
-  command_.output = output_->text(kMostBytes);
-  command_.error = failure_of(status, errors_->text(kMostErrorBytes));
+  output_->finish();
+  command_.output = output_->take_output();
+  command_.error = output_->is_too_long() ? kTooLong : failure_of(status, output_->take_errors());
   return true;
 }
 

@@ -1,14 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A command that runs: with an input, files for what it writes, and a time limit. Nobody waits.
+// A command that runs: with an input, what it writes, and a time limit. Nobody waits.
 #ifndef RINGSIDE_LIVE_RUNNING_COMMAND_H
 #define RINGSIDE_LIVE_RUNNING_COMMAND_H
 
 #include <chrono>
+#include <csignal>
 #include <memory>
 #include <string>
 #include <sys/types.h>
 #include <vector>
+
+#include "live/command_output.h"
 
 namespace ringside::live {
 
@@ -39,15 +42,14 @@ class RunningCommand {
   HostCommand& command() { return command_; }
 
  private:
-  class NamelessFile;
-
   void start();
+  void spawn(int input, int secret, const sigset_t& mask);
   void kill_all();
 
   HostCommand command_;
   std::chrono::milliseconds timeout_;
   std::chrono::steady_clock::time_point until_;
-  std::unique_ptr<NamelessFile> output_, errors_;
+  std::unique_ptr<CommandOutput> output_;
   pid_t pid_ = -1;  ///< of the leader of a process group of its own; -1: none
 };
 

@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include <utility>
@@ -86,8 +87,18 @@ live::FindingMetrics::Options watching(const ExporterOptions& options, const liv
   return made;
 }
 
+// Each process that is asked takes one, and so does each client.
+void allow_all_descriptors() {
+  rlimit limit{};
+  if (getrlimit(RLIMIT_NOFILE, &limit) == 0) {
+    limit.rlim_cur = limit.rlim_max;
+    setrlimit(RLIMIT_NOFILE, &limit);
+  }
+}
+
 ExitStatus run_exporter(const ExporterOptions& options) {
   const EndSignals signals;
+  allow_all_descriptors();
   const auto address = live::parse_listen_address(options.listen);
   live::Choice choice;
   choice.ring_directory = options.ring_directory;

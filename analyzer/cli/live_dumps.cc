@@ -7,8 +7,10 @@
 #include <filesystem>
 #include <fstream>
 #include <system_error>
+#include <unistd.h>
 #include <utility>
 
+#include "live/dump_file.h"
 #include "live/relay.h"
 #include "live/request.h"
 
@@ -34,10 +36,28 @@ std::string make_temporary(std::string& trouble) {
 }  // namespace
 
 LiveDumps::~LiveDumps() {
+  for (const int dump : opened_) {
+    close(dump);
+  }
   if (!copies_.empty()) {
     std::error_code error;
     std::filesystem::remove_all(copies_, error);
   }
+}
+
+// Another user might put something else at the path before it is read: then what was opened is
+// read.
+void LiveDumps::add_file(const std::string& path, const live::Endpoint& process) {
+  std::string reason;
+  const int dump = live::open_dump(path, process.uid, reason);
+  if (dump < 0) {
+    ++missing_;
+    troubles_.push_back(line_of(process, path + " cannot be read: " + reason));
+    return;
+  }
+  opened_.push_back(dump);
+  paths_.push_back(path);
+  files_.push_back(process.is_own() ? path : "/proc/self/fd/" + std::to_string(dump));
 }
 
 void LiveDumps::take(const live::Choice& choice, const std::vector<live::Endpoint>& processes,
@@ -61,11 +81,13 @@ void LiveDumps::take(const live::Choice& choice, const std::vector<live::Endpoin
           line_of(reply.endpoint, reply.error.empty() ? "has written no dump" : reply.error));
       continue;
     }
-    paths_.push_back(path);
     if (std::filesystem::exists(path, error)) {
-      files_.push_back(path);
-    } else if (choice.hosts) {
-      elsewhere.push_back({reply.endpoint.host, path});
+      add_file(path, reply.endpoint);
+      continue;
+    }
+    paths_.push_back(path);
+    if (choice.hosts) {
+      elsewhere.push_back({reply.endpoint.host, path, reply.endpoint.uid});
       of.push_back(reply.endpoint);
     } else {
       troubles_.push_back(line_of(reply.endpoint, path + " is not to be seen here"));

@@ -30,12 +30,15 @@ class LiveDumps {
   const std::vector<std::string>& paths() const { return paths_; }
   /// The files that can be read here: dumps, or copies of them.
   const std::vector<std::string>& files() const { return files_; }
-  /// Processes that have written none.
+  /// Processes that have written none, or named what is none of theirs.
   std::size_t missing() const { return missing_; }
   /// A line for each process that has written none, or whose dump cannot be read here.
   const std::vector<std::string>& troubles() const { return troubles_; }
 
  private:
+  void add_file(const std::string& path, const live::Endpoint& process);
+
+  std::vector<int> opened_;
   std::vector<std::string> paths_, files_, troubles_;
   std::size_t missing_ = 0;
   std::string copies_;  ///< a directory; empty: there are none

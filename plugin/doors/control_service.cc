@@ -3,7 +3,6 @@
 
 #include <cerrno>
 #include <cstdio>
-#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -96,6 +95,9 @@ std::string status_line(Session& session, std::string_view verb, std::string_vie
     json["nccl_version"] = exporting::nccl_version_text(info.nccl_version);
   }
   json["abi_version"] = info.abi_version;
+  if (facts.launcher_rank >= 0) {
+    json["launcher_rank"] = facts.launcher_rank;
+  }
   json["wanted_mask"] = info.wanted_mask;
   json["actual_mask"] = info.actual_mask;
   json["communicators"] = info.communicators;
@@ -214,65 +216,35 @@ Answer answer_dump(Session& session, ControlRequest& request) {
           }};
 }
 
-// The drain thread, which alone knows what is assembled, calls `make`; the socket's thread makes an
-// object with the members of the answer from that text.
-Answer answer_of_drain(Session& session, std::string verb,
-                       std::function<std::string(TraceWriter&)> make,
-                       std::string (*members_of)(const std::string&)) {
+// The drain thread alone knows what is assembled.
+Answer answer_live(Session& session, ControlRequest& request) {
   struct Made {
     threads::Mutex mutex;
-    std::optional<std::string> text RINGSIDE_GUARDED_BY(mutex);
+    std::optional<std::string> members RINGSIDE_GUARDED_BY(mutex);
   };
+  request.allow({"series"});
+  const bool with_series = request.integer("series") != 0;
+  if (!request.error().empty()) {
+    return {};
+  }
   auto made = std::make_shared<Made>();
-  const bool is_accepted =
-      session.tell_drain_thread([made, make = std::move(make)](TraceWriter& writer) {
-        std::string text = make(writer);
+  const bool is_accepted = session.tell_drain_thread(
+      [made, with_series](TraceWriter& writer) RINGSIDE_REQUIRES(threads::kDrainThread) {
+        std::string members = writer.live_members(with_series);
         const threads::MutexLock lock(made->mutex);
-        made->text = std::move(text);
+        made->members = std::move(members);
       });
   if (!is_accepted) {
     return refused("busy", "too many requests wait for the thread that writes the trace");
   }
-  return {{}, [&session, made, verb = std::move(verb), members_of](std::string& line) {
+  return {{}, [&session, made](std::string& line) {
             const threads::MutexLock lock(made->mutex);
-            if (!made->text) {
+            if (!made->members) {
               return false;
             }
-            line = status_line(session, verb, members_of(*made->text));
+            line = status_line(session, "live", "{" + made->members->substr(1) + "}");
             return true;
           }};
-}
-
-Answer answer_live(Session& session, ControlRequest& request) {
-  request.allow({});
-  if (!request.error().empty()) {
-    return {};
-  }
-  return answer_of_drain(
-      session, "live",
-      [](TraceWriter& writer)
-          RINGSIDE_REQUIRES(threads::kDrainThread) { return writer.live_members(); },
-      [](const std::string& text) { return "{" + text.substr(1) + "}"; });
-}
-
-Answer answer_metrics(Session& session, ControlRequest& request) {
-  request.allow({"form"});
-  const std::string form = request.text("form");
-  if (!form.empty() && form != "prometheus" && form != "openmetrics") {
-    request.refuse("form must be prometheus or openmetrics");
-  }
-  if (!request.error().empty()) {
-    return {};
-  }
-  const auto wanted = form == "openmetrics" ? exporting::MetricsForm::kOpenMetrics
-                                            : exporting::MetricsForm::kPrometheus;
-  return answer_of_drain(
-      session, "metrics",
-      [wanted](TraceWriter& writer)
-          RINGSIDE_REQUIRES(threads::kDrainThread) { return writer.metrics_text(wanted); },
-      [](const std::string& text) {
-        return text_of({{"metrics", text}});
-      });
 }
 
 Answer answer_request(Session& session, std::string_view line) {
@@ -280,10 +252,9 @@ Answer answer_request(Session& session, std::string_view line) {
     std::string_view name;
     Answer (*answer)(Session&, ControlRequest&);
   };
-  constexpr Verb kVerbs[] = {{"status", answer_status},  {"start", answer_start},
-                             {"stop", answer_stop},      {"mark", answer_mark},
-                             {"dump", answer_dump},      {"live", answer_live},
-                             {"metrics", answer_metrics}};
+  constexpr Verb kVerbs[] = {{"status", answer_status}, {"start", answer_start},
+                             {"stop", answer_stop},     {"mark", answer_mark},
+                             {"dump", answer_dump},     {"live", answer_live}};
   const auto request = ControlRequest::parse(line);
   if (request == nullptr) {
     return refused("request", "a request is one JSON object in UTF-8 a line, with plain values");
@@ -298,7 +269,7 @@ Answer answer_request(Session& session, std::string_view line) {
       return request->error().empty() ? given : refused("argument", request->error());
     }
   }
-  return refused("verb", "verb must be status, start, stop, mark, dump, live or metrics");
+  return refused("verb", "verb must be status, start, stop, mark, dump or live");
 }
 
 }  // namespace

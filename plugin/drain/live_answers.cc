@@ -2,6 +2,7 @@
 #include "plugin/drain/live_answers.h"
 
 #include <ctime>
+#include <string_view>
 #include <vector>
 
 #include "plugin/export/json_text.h"
@@ -10,10 +11,14 @@
 namespace ringside::control {
 namespace {
 
-double seconds_of(clockid_t clock) {
+using exporting::JsonText;
+using exporting::MetricSums;
+
+std::int64_t nanoseconds_of(clockid_t clock) {
+  constexpr std::int64_t kSecond_ns = 1'000'000'000;
   timespec now{};
   clock_gettime(clock, &now);
-  return static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) / 1e9;
+  return static_cast<std::int64_t>(now.tv_sec) * kSecond_ns + now.tv_nsec;
 }
 
 std::uint64_t ring_bytes() {
@@ -27,18 +32,45 @@ std::uint64_t ring_bytes() {
   return bytes;
 }
 
-}  // namespace
-
-exporting::MetricsFacts metrics_facts(const assemble::Assembler& assembler, std::int64_t now_ns) {
-  exporting::MetricsFacts facts;
-  facts.in_flight = assembler.in_flight_totals();
-  facts.oldest = assembler.in_flight_since(now_ns);
-  facts.now_ns = now_ns;
-  facts.realtime_s = seconds_of(CLOCK_REALTIME);
-  facts.drain_cpu_s = seconds_of(CLOCK_THREAD_CPUTIME_ID);
-  facts.ring_bytes = ring_bytes();
-  return facts;
+template <typename Numbers>
+void add_array(JsonText& json, std::string_view key, const Numbers& numbers) {
+  json.key(key);
+  char before = '[';
+  for (const auto number : numbers) {
+    json.raw({&before, 1}).integer(static_cast<std::uint64_t>(number));
+    before = ',';
+  }
+  json.raw("]");
 }
+
+void add_sums(JsonText& json, const MetricSums& sums) {
+  json.member("operations", sums.operations).member("message_bytes", sums.message_bytes);
+  json.member("timed_operations", sums.timed_operations).member("busy_ns", sums.busy_ns);
+  json.key("bus_bytes").fixed(sums.bus_bytes).member("bus_ns", sums.bus_ns);
+  json.member("joint_operations", sums.joint_operations).member("joint_ns", sums.joint_ns);
+}
+
+// Begins an object with the facts of a communicator; NULL: none is known.
+void begin_with(JsonText& json, std::uint32_t context, const assemble::Communicator* communicator) {
+  json.raw("{\"context\":").integer(context);
+  if (communicator == nullptr) {
+    return;
+  }
+  if (communicator->has_hash) {
+    json.member_hex("comm", communicator->hash);
+  }
+  if (!communicator->name.empty()) {
+    json.member_string("name", communicator->name);
+  }
+  if (communicator->rank_known) {
+    json.member("rank", communicator->rank);
+  }
+  if (communicator->has_size) {
+    json.member("nranks", communicator->nranks);
+  }
+}
+
+}  // namespace
 
 std::string live_members(const assemble::Assembler& assembler,
                          const exporting::LiveMetrics& metrics, std::int64_t now_ns) {
@@ -46,7 +78,7 @@ std::string live_members(const assemble::Assembler& assembler,
   constexpr std::size_t kMostCommunicators = 1000;
   const auto in_flight = assembler.in_flight_totals();
   const std::vector<assemble::InFlight> oldest = assembler.in_flight_since(now_ns);
-  exporting::JsonText json;
+  JsonText json;
   json.member("time_ns", now_ns).key("live").raw("[");
   std::size_t listed = 0;
   std::size_t left_out = 0;
@@ -58,26 +90,10 @@ std::string live_members(const assemble::Assembler& assembler,
       ++left_out;
       continue;
     }
-    json.raw(listed++ == 0 ? "{\"context\":" : ",{\"context\":").integer(communicator.context);
-    if (communicator.has_hash) {
-      json.member_hex("comm", communicator.hash);
-    }
-    if (!communicator.name.empty()) {
-      json.member_string("name", communicator.name);
-    }
-    if (communicator.rank_known) {
-      json.member("rank", communicator.rank);
-    }
-    if (communicator.has_size) {
-      json.member("nranks", communicator.nranks);
-    }
+    json.raw(listed++ == 0 ? "" : ",");
+    begin_with(json, communicator.context, &communicator);
     const auto known = metrics.communicators().find(communicator.context);
-    const exporting::MetricSums sums =
-        known != metrics.communicators().end() ? known->second : exporting::MetricSums();
-    json.member("operations", sums.operations).member("message_bytes", sums.message_bytes);
-    json.member("timed_operations", sums.timed_operations).member("busy_ns", sums.busy_ns);
-    json.key("bus_bytes").fixed(sums.bus_bytes).member("bus_ns", sums.bus_ns);
-    json.member("joint_operations", sums.joint_operations).member("joint_ns", sums.joint_ns);
+    add_sums(json, known != metrics.communicators().end() ? known->second : MetricSums());
     const auto open = in_flight.find(communicator.context);
     const assemble::InFlightTotal total =
         open != in_flight.end() ? open->second : assemble::InFlightTotal();
@@ -95,6 +111,51 @@ std::string live_members(const assemble::Assembler& assembler,
     json.raw("}");
   }
   return std::string(json.raw("]").member("left_out", left_out).text());
+}
+
+std::string series_members(const assemble::Assembler& assembler,
+                           const exporting::LiveMetrics& metrics,
+                           const exporting::Account& account) {
+  exporting::TypeAccount all;
+  for (const exporting::TypeAccount& type : account.by_type) {
+    all.produced += type.produced;
+    all.rotated += type.rotated;
+    all.sampled_out += type.sampled_out;
+    all.dropped_memory += type.dropped_memory;
+    all.dropped_no_ring += type.dropped_no_ring;
+    all.dropped_parent += type.dropped_parent;
+    all.dropped_ring_full += type.dropped_ring_full;
+    all.dropped_write += type.dropped_write;
+  }
+  JsonText json;
+  json.member("realtime_ns", nanoseconds_of(CLOCK_REALTIME));
+  json.member("drain_cpu_ns", nanoseconds_of(CLOCK_THREAD_CPUTIME_ID));
+  json.member("ring_bytes", ring_bytes());
+  json.key("account").raw("{\"produced\":").integer(all.produced);
+  json.member("rotated", all.rotated).member("sampled_out", all.sampled_out);
+  json.member("dropped_memory", all.dropped_memory);
+  json.member("dropped_no_ring", all.dropped_no_ring);
+  json.member("dropped_parent", all.dropped_parent);
+  json.member("dropped_ring_full", all.dropped_ring_full);
+  json.member("dropped_write", all.dropped_write).raw("}");
+  add_array(json, "duration_bounds_ns", exporting::kDurationBounds_ns);
+  add_array(json, "busbw_bounds", exporting::kBusbwBounds_bytes_per_s);
+  json.key("series").raw("[");
+  const auto& communicators = assembler.communicators();
+  bool is_first = true;
+  for (const auto& [key, sums] : metrics.series()) {
+    json.raw(is_first ? "" : ",");
+    is_first = false;
+    const bool is_known = key.context != 0 && key.context < communicators.size();
+    begin_with(json, key.context, is_known ? &communicators[key.context] : nullptr);
+    json.member_string("func", key.func).member_string("algo", key.algo);
+    json.member_string("proto", key.proto).member("size_class", key.size_class);
+    add_sums(json, sums);
+    add_array(json, "durations", sums.durations);
+    add_array(json, "busbws", sums.busbws);
+    json.raw("}");
+  }
+  return std::string(json.raw("]").text());
 }
 
 }  // namespace ringside::control

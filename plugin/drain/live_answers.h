@@ -8,18 +8,22 @@
 #include <string>
 
 #include "plugin/assemble/assembler.h"
+#include "plugin/export/account.h"
 #include "plugin/export/live_metrics.h"
-#include "plugin/export/metrics_text.h"
 
 namespace ringside::control {
 
-/// The metrics' facts about operations in flight, rings, and the calling thread, which is the drain
-/// thread. The caller adds the other facts.
-exporting::MetricsFacts metrics_facts(const assemble::Assembler& assembler, std::int64_t now_ns);
+// Both give members of a reply (docs/control.md), with a comma before each.
 
-/// The metrics' sums by communicator, as members of a reply (docs/control.md).
+/// The metrics' sums by communicator.
 std::string live_members(const assemble::Assembler& assembler,
                          const exporting::LiveMetrics& metrics, std::int64_t now_ns);
+
+/// The metrics' sums by series, and figures of the rings and of the calling thread, which is the
+/// drain thread.
+std::string series_members(const assemble::Assembler& assembler,
+                           const exporting::LiveMetrics& metrics,
+                           const exporting::Account& account);
 
 }  // namespace ringside::control
 

@@ -231,14 +231,10 @@ Result TraceWriter::make_snapshot(exporting::TraceSnapshot& made) {
   return {};
 }
 
-std::string TraceWriter::metrics_text(exporting::MetricsForm form) const {
-  const auto& windows = segments_.repeated().windows();
-  exporting::MetricsFacts facts = metrics_facts(assembler_, now_ns());
-  facts.process = facts_;
-  facts.account = account_.make(false);
-  facts.trace_bytes = segments_.files().total_bytes();
-  facts.recording = !windows.empty() && windows.back().end_ns == assemble::kUnknownTime;
-  return exporting::metrics_text(form, metrics_, assembler_.communicators(), facts);
+std::string TraceWriter::live_members(bool with_series) const {
+  std::string members = control::live_members(assembler_, metrics_, now_ns());
+  return with_series ? members + series_members(assembler_, metrics_, account_.make(false))
+                     : members;
 }
 
 std::uint64_t TraceWriter::dropped_by_rings() const {

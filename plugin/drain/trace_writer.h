@@ -21,7 +21,6 @@
 #include "plugin/drain/trace_journal.h"
 #include "plugin/drain/trace_segments.h"
 #include "plugin/export/live_metrics.h"
-#include "plugin/export/metrics_text.h"
 #include "plugin/export/process_facts.h"
 #include "plugin/result/result.h"
 #include "plugin/topology/machine.h"
@@ -121,10 +120,9 @@ class TraceWriter {
 
   /// The number of operations in the records read so far. Only the drain thread calls it.
   std::uint64_t begun() const { return assembler_.next_operation() - 1; }
-  /// The live metrics, from the last reading of the rings.
-  std::string metrics_text(exporting::MetricsForm form) const;
-  /// The metrics' sums by communicator, as members of a reply (docs/control.md).
-  std::string live_members() const { return control::live_members(assembler_, metrics_, now_ns()); }
+  /// The live metrics, from the last reading of the rings, as members of a reply
+  /// (docs/control.md): by communicator, and if asked by series, too.
+  std::string live_members(bool with_series) const;
 
   /// The number of the application's marks that have been applied and no longer wait.
   std::uint64_t marks_taken() const { return assembler_.marks_taken(); }

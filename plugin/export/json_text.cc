@@ -3,8 +3,6 @@
 
 #include <algorithm>
 
-#include "plugin/export/utf8.h"
-
 namespace ringside::exporting {
 namespace {
 
@@ -16,18 +14,8 @@ std::size_t plain_length(std::string_view text) {
   return static_cast<std::size_t>(end - text.begin());
 }
 
-}  // namespace
-
-void JsonText::grow(std::size_t bytes) {
-  const auto used = static_cast<std::size_t>(end_ - buffer_.get());
-  const std::size_t size = std::max(used * 2, used + bytes);
-  auto made = std::make_unique<char[]>(size);
-  std::memcpy(made.get(), buffer_.get(), used);
-  buffer_ = std::move(made);
-  end_ = buffer_.get() + used;
-  limit_ = buffer_.get() + size;
-}
-
+// Returns the length of the well-formed UTF-8 sequence at the start of `text` (Unicode 15, table
+// 3-7); 0 if there is none.
 std::size_t utf8_length(std::string_view text) {
   const auto byte = [&](std::size_t at) {
     return at < text.size() ? static_cast<unsigned char>(text[at]) : 0U;
@@ -53,6 +41,18 @@ std::size_t utf8_length(std::string_view text) {
     return follows(1, low, high) && follows(2) && follows(3) ? 4 : 0;
   }
   return 0;
+}
+
+}  // namespace
+
+void JsonText::grow(std::size_t bytes) {
+  const auto used = static_cast<std::size_t>(end_ - buffer_.get());
+  const std::size_t size = std::max(used * 2, used + bytes);
+  auto made = std::make_unique<char[]>(size);
+  std::memcpy(made.get(), buffer_.get(), used);
+  buffer_ = std::move(made);
+  end_ = buffer_.get() + used;
+  limit_ = buffer_.get() + size;
 }
 
 JsonText& JsonText::string(std::string_view text) {

@@ -3,6 +3,7 @@
 and `run --watch`; a scenario of run_control.py."""
 import http.server
 import json
+import os
 import pathlib
 import socketserver
 import subprocess
@@ -12,7 +13,8 @@ import time
 
 import expected
 import run_hang
-from control_case import require, wait_for
+from control_case import ask, require, wait_for
+from exporter_forged import Forger
 
 SECRET = "X-Ringside-Key: 4f1c"
 
@@ -52,6 +54,20 @@ def stuck(case):
     run_and_watch(case, file, after, wanted)
 
 
+def names_a_fifo(case):
+    """What a process names as its dump is no way to anything else; nobody waits at a FIFO."""
+    fifo, link = case.place / "fifo", case.place / "link"
+    os.mkfifo(fifo)
+    link.symlink_to("/etc/hostname")
+    status = ask(case.sockets()[0], {"version": 1, "verb": "live"})
+    forger = Forger(case.rings, "ringside.job.vm.4242.1-1.rings")
+    for path, why in ((fifo, "is no regular file"), (link, "is a link")):
+        forger.reply = json.dumps({**status, "pid": 4242, "dump_path": str(path)}).encode() + b"\n"
+        out, said = case.run("hang", "--pid", "4242", "--min-age", "0.3", status=3)
+        require(f"{path} cannot be read: it {why}" in out + said, out + said)
+    forger.end()
+
+
 def hang_here_and_on_hosts(case, wanted):
     out, _ = case.run("hang", "--all", "--min-age", "0.3", status=1)
     require(wanted in out.splitlines()[0], out)
@@ -74,6 +90,7 @@ def hang_here_and_on_hosts(case, wanted):
     out, said = case.run("hang", "--hosts", hosts, "--exec", way, "--min-age", "3600", status=4)
     require("host gone ended with status 9" in said and "1 process or host has given no dump" in out,
             out + said)
+    names_a_fifo(case)
     case.run("hang", "--job", "nobody", status=3)
     _, said = case.run("hang", status=2)
     require("DIR_OR_FILE is required" in said, said)

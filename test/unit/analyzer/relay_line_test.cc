@@ -41,5 +41,14 @@ TEST_CASE("a line that is damaged or cut is none") {
   CHECK_FALSE(read_relay_line("not at its begin: " + line));
 }
 
+TEST_CASE("a short line that would become large is none") {
+  constexpr std::size_t kMost_bytes = std::size_t{1} << 20;
+  const std::string line = relay_line({std::string(2 * kMost_bytes, 'x')});
+  REQUIRE(line.size() < 8192);
+  CHECK(read_relay_line(line));
+  CHECK_FALSE(read_relay_line(line, kMost_bytes));
+  CHECK_FALSE(read_relay_line(relay_line(std::vector<std::string>((1U << 20) + 1))));
+}
+
 }  // namespace
 }  // namespace ringside::live

@@ -71,6 +71,30 @@ TEST_CASE("a command that takes too long is late, and all that it has started is
   CHECK(seconds_since(begin) < 20);
 }
 
+TEST_CASE("what a command writes is bounded, and one that writes on is ended") {
+  std::vector<HostCommand> commands(2);
+  commands[0].command = "exec cat /dev/zero";
+  commands[1].command = "head -c 5000000 /dev/zero >&2; head -c 5000000 /dev/zero; exit 3";
+  run_all(commands, 2, kLong);
+  CHECK(commands[0].error == "has answered more than 64 MiB");
+  CHECK_FALSE(commands[0].is_late);
+  CHECK(commands[0].output.size() == std::size_t{64} << 20);
+  CHECK(commands[1].output.size() == 5'000'000);
+  CHECK(commands[1].error.starts_with("ended with status 3: "));
+  CHECK(commands[1].error.size() < 5000);
+}
+
+TEST_CASE("nobody waits for what a command has left behind") {
+  std::vector<HostCommand> commands(1);
+  const auto begin = std::chrono::steady_clock::now();
+  commands[0].command = "sleep 60 & exec cat";
+  commands[0].input = "in";
+  run_all(commands, 1, kLong);
+  CHECK(commands[0].output == "in");
+  CHECK(commands[0].error.empty());
+  CHECK(seconds_since(begin) < 20);
+}
+
 TEST_CASE("a late host is asked in the background, and nobody waits for it") {
   SlowHosts slow;
   const HostCommand find = shell("sleep 0.4; cat", "find");

@@ -3,7 +3,6 @@
 
 #include <numeric>
 
-#include "plugin/export/metrics_text.h"
 #include "test/unit/catch.h"
 
 using namespace ringside;
@@ -11,8 +10,6 @@ using assemble::Communicator;
 using assemble::Operation;
 using assemble::TimesFrom;
 using exporting::LiveMetrics;
-using exporting::MetricsFacts;
-using exporting::MetricsForm;
 using exporting::MetricSums;
 
 namespace {
@@ -44,10 +41,6 @@ Operation operation_of(std::string_view func, std::uint64_t bytes, std::int64_t 
 const MetricSums& only(const LiveMetrics& metrics) {
   REQUIRE(metrics.series().size() == 1);
   return metrics.series().begin()->second;
-}
-
-bool has_line(const std::string& text, const std::string& line) {
-  return ("\n" + text).find("\n" + line + "\n") != std::string::npos;
 }
 
 }  // namespace
@@ -151,59 +144,4 @@ TEST_CASE("series are bounded, and no sum is lost") {
     CHECK((key.context == 0 || key.context % 2 == 1 || key.context > 290));
   }
   CHECK(found == added);
-}
-
-TEST_CASE("the text of both forms") {
-  LiveMetrics metrics;
-  std::vector<Communicator> communicators(3);
-  communicators[1] = communicator_of(1);
-  communicators[1].name = "a\"b\\c\nd\xff";
-  communicators[2] = communicators[1];  // made again: the same labels, so one series
-  communicators[2].context = 2;
-  metrics.add(operation_of("AllReduce", 1'000'000, 100'000), communicators[1]);
-  metrics.add(operation_of("AllReduce", 1'000'000, 100'000), communicators[2]);
-  MetricsFacts facts;
-  facts.process.launcher_rank = 7;
-  facts.process.host = "node1";
-  facts.process.pid = 4711;
-  facts.process.plugin_version = "1.2.3";
-  facts.now_ns = 5'000'000'000;
-  facts.account.by_type[1].produced = 9;
-  facts.account.by_type[1].dropped_parent = 2;
-  assemble::InFlight open;
-  open.operation = operation_of("AllReduce", 64, 0);
-  open.operation.context = 2;
-  open.since_ns = 2'000'000'000;
-  facts.oldest.push_back(open);
-  facts.in_flight[2] = {1, 64};
-
-  const std::string process = "global_rank=\"7\",host=\"node1\",pid=\"4711\"";
-  const std::string series = process +
-                             ",communicator=\"0x000000000000ab01\","
-                             "name=\"a\\\"b\\\\c\\nd\xEF\xBF\xBD\",rank=\"1\"";
-  const std::string kind = ",func=\"AllReduce\",size_bytes=\"524288\",algo=\"RING\",proto=\"LL\"";
-  const std::string plain =
-      exporting::metrics_text(MetricsForm::kPrometheus, metrics, communicators, facts);
-  CHECK(has_line(plain, "# TYPE ringside_operations_total counter"));
-  CHECK(has_line(plain, "ringside_operations_total{" + series + kind + "} 2"));
-  CHECK(has_line(plain, "ringside_bus_bytes_total{" + series + kind + "} 3e+06"));
-  CHECK(
-      has_line(plain, "ringside_duration_seconds_bucket{" + series + kind + ",le=\"6.4e-05\"} 0"));
-  CHECK(
-      has_line(plain, "ringside_duration_seconds_bucket{" + series + kind + ",le=\"0.000256\"} 2"));
-  CHECK(has_line(plain, "ringside_duration_seconds_bucket{" + series + kind + ",le=\"+Inf\"} 2"));
-  CHECK(has_line(plain, "ringside_duration_seconds_count{" + series + kind + "} 2"));
-  CHECK(has_line(plain, "ringside_in_flight_operations{" + series + "} 1"));
-  CHECK(has_line(plain, "ringside_in_flight_bytes{" + series + "} 64"));
-  CHECK(has_line(plain, "ringside_oldest_in_flight_seconds{" + series + "} 3"));
-  CHECK(has_line(plain, "ringside_callbacks_total{" + process + "} 9"));
-  CHECK(has_line(plain, "ringside_dropped_callbacks_total{" + process + ",reason=\"parent\"} 2"));
-  CHECK(plain.find("# EOF") == std::string::npos);
-
-  const std::string open_text =
-      exporting::metrics_text(MetricsForm::kOpenMetrics, metrics, communicators, facts);
-  CHECK(has_line(open_text, "# TYPE ringside_operations counter"));
-  CHECK(has_line(open_text, "# UNIT ringside_busy_seconds seconds"));
-  CHECK(has_line(open_text, "ringside_operations_total{" + series + kind + "} 2"));
-  CHECK(open_text.ends_with("# EOF\n"));
 }
