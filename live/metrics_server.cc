@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "live/metrics_server.h"
 
+#include <algorithm>
 #include <arpa/inet.h>
 #include <cerrno>
 #include <cstring>
+#include <list>
+#include <mutex>
 #include <netinet/in.h>
 #include <sys/socket.h>
 #include <type_traits>
@@ -57,6 +60,7 @@ struct Library {
   decltype(&MHD_queue_response) queue_response = nullptr;
   decltype(&MHD_destroy_response) destroy_response = nullptr;
   decltype(&MHD_lookup_connection_value) lookup_value = nullptr;
+  decltype(&MHD_get_connection_info) connection_info = nullptr;
   bool complete = false;
 };
 
@@ -69,6 +73,7 @@ Library loaded_library() {
           &MHD_queue_response,
           &MHD_destroy_response,
           &MHD_lookup_connection_value,
+          &MHD_get_connection_info,
           true};
 #else
   Library made;
@@ -86,7 +91,8 @@ Library loaded_library() {
                   find(made.add_header, "MHD_add_response_header") &&
                   find(made.queue_response, "MHD_queue_response") &&
                   find(made.destroy_response, "MHD_destroy_response") &&
-                  find(made.lookup_value, "MHD_lookup_connection_value");
+                  find(made.lookup_value, "MHD_lookup_connection_value") &&
+                  find(made.connection_info, "MHD_get_connection_info");
   return made;
 #endif
 }
@@ -95,6 +101,97 @@ const Library& library() {
   static const Library loaded = loaded_library();
   return loaded;
 }
+
+// The connections that are open, in the order in which they began to keep the server waiting: for a
+// request, or for a reply to be taken.
+class OpenConnections {
+ public:
+  void add(MHD_Connection* connection) {
+    const MHD_ConnectionInfo* const info =
+        library().connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
+    const std::lock_guard lock(mutex_);
+    all_.push_back({connection, info != nullptr ? info->connect_fd : -1});
+    ++open_;
+    if (open_ > MetricsServer::kMostConnections) {
+      end_oldest();
+    }
+  }
+  void remove(MHD_Connection* connection) {
+    const std::lock_guard lock(mutex_);
+    const auto place = find(connection);
+    if (place != all_.end()) {
+      open_ -= place->is_ended ? 0 : 1;
+      all_.erase(place);
+    }
+  }
+  /// While a request is answered, it is the connection that waits.
+  void set_answered(MHD_Connection* connection, bool is_answered) {
+    const std::lock_guard lock(mutex_);
+    const auto place = find(connection);
+    if (place != all_.end()) {
+      place->is_answered = is_answered;
+      all_.splice(all_.end(), all_, place);
+    }
+  }
+
+ private:
+  struct Open {
+    MHD_Connection* connection;
+    int socket;
+    bool is_answered = false;
+    bool is_ended = false;
+  };
+
+  std::list<Open>::iterator find(MHD_Connection* connection) {
+    return std::find_if(all_.begin(), all_.end(),
+                        [&](const Open& one) { return one.connection == connection; });
+  }
+  // Its thread then sees an end, and has the library close the socket, which it does after
+  // remove().
+  void end_oldest() {
+    const auto oldest = std::find_if(all_.begin(), all_.end(), [](const Open& one) {
+      return !one.is_answered && !one.is_ended;
+    });
+    if (oldest != all_.end()) {
+      oldest->is_ended = true;
+      --open_;
+      shutdown(oldest->socket, SHUT_RDWR);
+    }
+  }
+
+  std::mutex mutex_;
+  std::list<Open> all_;
+  std::size_t open_ = 0;  ///< without those that are ended
+};
+
+class Answering {
+ public:
+  Answering(OpenConnections& all, MHD_Connection* one) : all_(all), one_(one) {
+    all_.set_answered(one_, true);
+  }
+  Answering(const Answering&) = delete;
+  Answering& operator=(const Answering&) = delete;
+  ~Answering() { all_.set_answered(one_, false); }
+
+ private:
+  OpenConnections& all_;
+  MHD_Connection* one_;
+};
+
+}  // namespace
+
+struct MetricsServer::Served {
+  Text text;
+  OpenConnections connections;
+
+  static MHD_Result answer(void* served, MHD_Connection* connection, const char* url,
+                           const char* method, const char*, const char*, std::size_t*,
+                           void**) noexcept;
+  static void notice(void* served, MHD_Connection* connection, void**,
+                     MHD_ConnectionNotificationCode what) noexcept;
+};
+
+namespace {
 
 MHD_Result respond(MHD_Connection* connection, unsigned status, std::string text,
                    const char* type) {
@@ -109,9 +206,13 @@ MHD_Result respond(MHD_Connection* connection, unsigned status, std::string text
   return result;
 }
 
-MHD_Result answer(void* text, MHD_Connection* connection, const char* url, const char* method,
-                  const char*, const char*, std::size_t*, void**) noexcept {
+}  // namespace
+
+MHD_Result MetricsServer::Served::answer(void* served, MHD_Connection* connection, const char* url,
+                                         const char* method, const char*, const char*, std::size_t*,
+                                         void**) noexcept {
   try {
+    auto& self = *static_cast<Served*>(served);
     const std::string_view asked(method);
     if (asked != MHD_HTTP_METHOD_GET && asked != MHD_HTTP_METHOD_HEAD) {
       return respond(connection, MHD_HTTP_METHOD_NOT_ALLOWED, "only GET\n", "text/plain");
@@ -124,15 +225,23 @@ MHD_Result answer(void* text, MHD_Connection* connection, const char* url, const
         library().lookup_value(connection, MHD_HEADER_KIND, MHD_HTTP_HEADER_ACCEPT);
     const bool is_open =
         accept != nullptr && std::strstr(accept, "application/openmetrics-text") != nullptr;
-    std::string made = (*static_cast<const MetricsServer::Text*>(text))(
-        is_open ? MetricsForm::kOpenMetrics : MetricsForm::kPrometheus);
+    const Answering answering(self.connections, connection);
+    std::string made = self.text(is_open ? MetricsForm::kOpenMetrics : MetricsForm::kPrometheus);
     return respond(connection, MHD_HTTP_OK, std::move(made), is_open ? kOpenMetrics : kPrometheus);
   } catch (...) {
     return MHD_NO;  // closes the connection
   }
 }
 
-}  // namespace
+void MetricsServer::Served::notice(void* served, MHD_Connection* connection, void**,
+                                   MHD_ConnectionNotificationCode what) noexcept {
+  OpenConnections& connections = static_cast<Served*>(served)->connections;
+  if (what == MHD_CONNECTION_NOTIFY_STARTED) {
+    connections.add(connection);
+  } else {
+    connections.remove(connection);
+  }
+}
 
 bool MetricsServer::start(const ListenAddress& address, Text text) {
   if (!library().complete) {
@@ -142,13 +251,18 @@ bool MetricsServer::start(const ListenAddress& address, Text text) {
   if (!listen_at(address)) {
     return false;
   }
-  text_ = std::move(text);
-  constexpr unsigned kMostConnections = 64;
+  served_ = std::make_unique<Served>();
+  served_->text = std::move(text);
+  // Those that are ended are still there until the library has closed them.
+  constexpr unsigned kMostOfLibrary = 2 * kMostConnections;
   constexpr unsigned kIdle_s = 10;
+  constexpr std::size_t kStack_bytes = std::size_t{1} << 20;
   daemon_ = library().start_daemon(
       MHD_USE_AUTO | MHD_USE_INTERNAL_POLLING_THREAD | MHD_USE_THREAD_PER_CONNECTION, 0, nullptr,
-      nullptr, &answer, &text_, MHD_OPTION_LISTEN_SOCKET, socket_, MHD_OPTION_CONNECTION_LIMIT,
-      kMostConnections, MHD_OPTION_CONNECTION_TIMEOUT, kIdle_s, MHD_OPTION_END);
+      nullptr, &Served::answer, served_.get(), MHD_OPTION_LISTEN_SOCKET, socket_,
+      MHD_OPTION_CONNECTION_LIMIT, kMostOfLibrary, MHD_OPTION_CONNECTION_TIMEOUT, kIdle_s,
+      MHD_OPTION_THREAD_STACK_SIZE, kStack_bytes, MHD_OPTION_NOTIFY_CONNECTION, &Served::notice,
+      served_.get(), MHD_OPTION_END);
   if (daemon_ == nullptr) {
     why_ = "libmicrohttpd cannot start";
     close(std::exchange(socket_, -1));
@@ -166,6 +280,8 @@ void MetricsServer::stop() {
 
 #else
 
+struct MetricsServer::Served {};
+
 bool MetricsServer::start(const ListenAddress&, Text) {
   why_ = "ringside was built without libmicrohttpd (libmicrohttpd-dev)";
   return false;
@@ -174,5 +290,11 @@ bool MetricsServer::start(const ListenAddress&, Text) {
 void MetricsServer::stop() {}
 
 #endif
+
+MetricsServer::MetricsServer() = default;
+
+MetricsServer::~MetricsServer() {
+  stop();
+}
 
 }  // namespace ringside::live

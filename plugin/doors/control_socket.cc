@@ -24,9 +24,10 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// A client has this time to send a whole request, and to take the reply: one that stands still must
-// not keep others out.
+// A client has this time to send a whole request, and to take the whole reply.
 constexpr auto kPatience = std::chrono::seconds(5);
+// When others wait for its place, it has this time to take the reply, and none to send a request.
+constexpr auto kPatienceWhenFull = std::chrono::seconds(1);
 constexpr auto kAskLater = std::chrono::milliseconds(10);
 constexpr auto kRest = std::chrono::milliseconds(1000);
 // The thread-local variables of the application take a part of the stack.
@@ -58,13 +59,17 @@ struct ControlSocket::Client {
   std::string in;
   std::string out;
   std::function<bool(std::string&)> later;
-  bool closes = false;  ///< once `out` is sent
-  Clock::time_point deadline;
+  bool closes = false;      ///< once `out` is sent
+  Clock::time_point since;  ///< it has kept the socket waiting, unless `later` is set
 
   int descriptor() const { return connection->load(std::memory_order_relaxed); }
   void send(std::string line) {
     out += std::move(line) + '\n';
-    deadline = Clock::now() + kPatience;
+    since = Clock::now();
+  }
+  /// From when on another may have its place.
+  Clock::time_point may_go_at() const {
+    return later ? Clock::time_point::max() : out.empty() ? since : since + kPatienceWhenFull;
   }
   void leave() {
     end_socket(*connection);
@@ -185,33 +190,40 @@ void* ControlSocket::thread_main(void* socket) noexcept {
 }
 
 void ControlSocket::serve() {
-  std::array<Client, kMostClients> clients;
+  Clients clients;
   std::array<pollfd, kMostClients + 2> waits{};
   Clock::time_point rest_until;
   while (true) {
     const Clock::time_point now = Clock::now();
     const bool rests = now < rest_until;
     int timeout_ms = rests ? static_cast<int>(kRest.count()) : -1;
-    bool has_room = false;
+    const auto wake_in = [&](Clock::duration left) {
+      const auto left_ms = std::chrono::ceil<std::chrono::milliseconds>(left).count();
+      const int wait_ms = static_cast<int>(std::max<std::int64_t>(left_ms, 0));
+      timeout_ms = timeout_ms < 0 ? wait_ms : std::min(timeout_ms, wait_ms);
+    };
+    Clock::time_point place_at = Clock::time_point::max();  // from when on one can be had
     waits[0] = {wake_.load(std::memory_order_relaxed), POLLIN, 0};
     for (std::size_t i = 0; i < kMostClients; ++i) {
       Client& client = clients[i];
       pollfd& wait = waits[i + 2];
       wait = {-1, 0, 0};
       if (client.connection == nullptr) {
-        has_room = true;
+        place_at = now;
         continue;
       }
+      place_at = std::min(place_at, client.may_go_at());
       wait.fd = client.descriptor();
       // Without POLLIN and POLLOUT, poll still says when the peer is gone.
       wait.events = !client.out.empty() ? POLLOUT : client.later ? 0 : POLLIN;
-      const auto left = client.later ? kAskLater : client.deadline - now;
-      const auto left_ms = std::chrono::ceil<std::chrono::milliseconds>(left).count();
-      const int wait_ms = static_cast<int>(std::max<std::int64_t>(left_ms, 0));
-      timeout_ms = timeout_ms < 0 ? wait_ms : std::min(timeout_ms, wait_ms);
+      wake_in(client.later ? kAskLater : client.since + kPatience - now);
     }
-    // While all places are taken, new connections wait in the queue.
-    waits[1] = {has_room && !rests ? listener_.load(std::memory_order_relaxed) : -1, POLLIN, 0};
+    // While there is no place, new connections wait in the queue.
+    const bool has_place = place_at <= now && !rests;
+    waits[1] = {has_place ? listener_.load(std::memory_order_relaxed) : -1, POLLIN, 0};
+    if (now < place_at && place_at < Clock::time_point::max()) {
+      wake_in(place_at - now);
+    }
     if (poll(waits.data(), waits.size(), timeout_ms) < 0 && errno != EINTR) {
       return;
     }
@@ -253,32 +265,49 @@ bool ControlSocket::go_on_with(Client& client, short told) {
     }
     return true;
   }
+  bool goes_on = true;
   if ((told & POLLOUT) != 0) {
-    return write_to(client);
+    goes_on = write_to(client);
+  } else if ((told & (POLLIN | POLLHUP)) != 0) {
+    goes_on = read_from(client);
   }
-  if ((told & (POLLIN | POLLHUP)) != 0) {
-    return read_from(client);
+  return goes_on && (client.later || Clock::now() < client.since + kPatience);
+}
+
+// A free place, or that of the client that has kept the socket waiting for longest; NULL: none.
+// Whoever came after `now` has had no turn yet.
+ControlSocket::Client* ControlSocket::place_for_new(Clients& clients, Clock::time_point now) {
+  Client* oldest = nullptr;
+  for (Client& client : clients) {
+    if (client.connection == nullptr) {
+      return &client;
+    }
+    if (client.may_go_at() < now && (oldest == nullptr || client.since < oldest->since)) {
+      oldest = &client;
+    }
   }
-  return Clock::now() < client.deadline;
+  return oldest;
 }
 
 // False if there are no descriptors or no memory: the caller tries again after a rest, not at once.
-bool ControlSocket::accept_clients(std::array<Client, kMostClients>& clients) {
-  for (std::size_t i = 0; i < kMostClients; ++i) {
-    if (clients[i].connection != nullptr) {
-      continue;
-    }
+bool ControlSocket::accept_clients(Clients& clients) {
+  const Clock::time_point begin = Clock::now();
+  while (Client* const place = place_for_new(clients, begin)) {
     const int connection = record::own_descriptor(accept4(
         listener_.load(std::memory_order_relaxed), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
     if (connection < 0) {
       return errno == EAGAIN || errno == ECONNABORTED || errno == EINTR;
     }
-    connections_[i].store(connection, std::memory_order_relaxed);
-    clients[i].connection = &connections_[i];
-    clients[i].deadline = Clock::now() + kPatience;
+    if (place->connection != nullptr) {
+      place->leave();
+    }
+    Descriptor& descriptor = connections_[static_cast<std::size_t>(place - clients.data())];
+    descriptor.store(connection, std::memory_order_relaxed);
+    place->connection = &descriptor;
+    place->since = Clock::now();
     if (!is_allowed(connection)) {
-      clients[i].closes = true;
-      clients[i].send(refusal_("user", "this process is another user's"));
+      place->closes = true;
+      place->send(refusal_("user", "this process is another user's"));
     }
   }
   return true;
@@ -292,7 +321,7 @@ bool ControlSocket::read_from(Client& client) {
   }
   client.in.append(bytes.data(), static_cast<std::size_t>(got));
   take_request(client);
-  return true;
+  return client.out.empty() || write_to(client);
 }
 
 // A client has one request served at a time. Requests that it sends ahead wait, within the bound.
@@ -319,7 +348,7 @@ bool ControlSocket::write_to(Client& client) {
   const ssize_t sent =
       send(client.descriptor(), client.out.data(), client.out.size(), MSG_NOSIGNAL);
   if (sent < 0) {
-    return (errno == EAGAIN || errno == EINTR) && Clock::now() < client.deadline;
+    return errno == EAGAIN || errno == EINTR;
   }
   client.out.erase(0, static_cast<std::size_t>(sent));
   if (!client.out.empty()) {
@@ -328,7 +357,7 @@ bool ControlSocket::write_to(Client& client) {
   if (client.closes) {
     return false;
   }
-  client.deadline = Clock::now() + kPatience;
+  client.since = Clock::now();
   take_request(client);
   return true;
 }

@@ -8,6 +8,7 @@
 
 #include <array>
 #include <atomic>
+#include <chrono>
 #include <condition_variable>
 #include <cstddef>
 #include <functional>
@@ -21,7 +22,10 @@ namespace ringside::control {
 
 class ControlSocket {
  public:
-  static constexpr std::size_t kMostClients = 8;
+  /// If all places are taken, a new client gets that of the one that has kept the socket waiting
+  /// for longest: whoever sends half a request, or does not take a reply for a second. Nobody whom
+  /// the socket keeps waiting is sent away.
+  static constexpr std::size_t kMostClients = 32;
   static constexpr std::size_t kMostRequest_bytes = 16384;
 
   /// The reply: a line without its end. If the reply takes a while, `later` is set instead. The
@@ -65,7 +69,9 @@ class ControlSocket {
   static void* thread_main(void* socket) noexcept;
   Result listen_at(int directory, const std::string& path);
   void serve();
-  bool accept_clients(std::array<Client, kMostClients>& clients);
+  using Clients = std::array<Client, kMostClients>;
+  static Client* place_for_new(Clients& clients, std::chrono::steady_clock::time_point now);
+  bool accept_clients(Clients& clients);
   bool serve_client(Client& client, short told) noexcept;
   bool go_on_with(Client& client, short told);
   bool read_from(Client& client);

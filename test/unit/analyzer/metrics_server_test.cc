@@ -5,11 +5,15 @@
 
 #include <arpa/inet.h>
 #include <atomic>
+#include <cerrno>
 #include <chrono>
 #include <netinet/in.h>
+#include <string_view>
 #include <sys/socket.h>
 #include <thread>
 #include <unistd.h>
+#include <utility>
+#include <vector>
 
 #include "test/unit/catch.h"
 
@@ -21,8 +25,8 @@ using live::parse_listen_address;
 
 namespace {
 
-// The reply to a request; empty if nobody is there.
-std::string asked(const std::string& address, const std::string& request) {
+// A socket, and whether it is connected.
+std::pair<int, bool> connected(const std::string& address) {
   const auto parsed = live::parse_listen_address(address);
   REQUIRE(parsed);
   sockaddr_in to{};
@@ -31,8 +35,14 @@ std::string asked(const std::string& address, const std::string& request) {
   inet_pton(AF_INET, parsed->host.c_str(), &to.sin_addr);
   const int connection = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
   REQUIRE(connection >= 0);
+  return {connection, connect(connection, reinterpret_cast<const sockaddr*>(&to), sizeof to) == 0};
+}
+
+// The reply to a request; empty if nobody is there.
+std::string asked(const std::string& address, const std::string& request) {
+  const auto [connection, is_connected] = connected(address);
   std::string answer;
-  if (connect(connection, reinterpret_cast<const sockaddr*>(&to), sizeof to) == 0) {
+  if (is_connected) {
     const std::string sent = request + " HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n";
     CHECK(send(connection, sent.data(), sent.size(), MSG_NOSIGNAL) ==
           static_cast<ssize_t>(sent.size()));
@@ -96,6 +106,60 @@ TEST_CASE("metrics by HTTP") {
   const std::string address = server.address();
   server.stop();
   CHECK(asked(address, "GET /metrics").empty());
+}
+
+TEST_CASE("connections that do not finish give way to new ones, and those that wait do not") {
+  MetricsServer server;
+  std::atomic<bool> is_slow = true;
+  std::atomic<bool> has_begun = false;
+  const auto text = [&](MetricsForm form) -> std::string {
+    while (form == MetricsForm::kOpenMetrics && is_slow) {
+      has_begun = true;
+      std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    }
+    return "text\n";
+  };
+  if (!server.start(ListenAddress{"127.0.0.1", 0}, text)) {
+    WARN("not tested: " << server.why());
+    return;
+  }
+  std::thread slow([&] {
+    CHECK(asked(server.address(),
+                "GET /metrics HTTP/1.1\r\nAccept: application/openmetrics-text\r\nX:")
+              .ends_with("text\n"));
+  });
+  while (!has_begun) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  }
+  std::vector<int> halves;
+  const auto add_half = [&] {
+    const auto [half, is_connected] = connected(server.address());
+    REQUIRE(is_connected);
+    constexpr std::string_view kHalf = "GET /metrics HTTP/1.1\r\nX: ";
+    REQUIRE(send(half, kHalf.data(), kHalf.size(), MSG_NOSIGNAL) > 0);
+    halves.push_back(half);
+  };
+  const auto is_open = [](int half) {
+    char byte = 0;
+    return recv(half, &byte, 1, MSG_DONTWAIT) < 0 && errno == EAGAIN;
+  };
+  for (std::size_t i = 0; i + 1 < MetricsServer::kMostConnections; ++i) {
+    add_half();
+  }
+  CHECK(asked(server.address(), "GET /metrics").ends_with("text\n"));
+  char byte = 0;
+  CHECK(recv(halves[0], &byte, 1, 0) <= 0);  // the oldest has made room, and no other
+  CHECK(is_open(halves[1]));
+  for (int i = 0; i < 20; ++i) {
+    add_half();
+  }
+  CHECK(asked(server.address(), "GET /metrics").ends_with("text\n"));
+  CHECK(is_open(halves.back()));
+  is_slow = false;
+  slow.join();  // it has got its answer
+  for (const int half : halves) {
+    close(half);
+  }
 }
 
 TEST_CASE("an address that is not ours cannot be listened at") {
