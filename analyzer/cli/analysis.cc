@@ -7,6 +7,7 @@
 #include <cmath>
 #include <cstdio>
 #include <filesystem>
+#include <set>
 #include <string_view>
 #include <system_error>
 #include <utility>
@@ -191,6 +192,37 @@ void load_elsewhere(const std::vector<std::string>& paths, RowsNeeded needed, An
   }
 }
 
+// The paths of the traces of all profiles, by which find_profiled_again() finds these when files
+// have been taken away. A profile whose trace is gone goes, too.
+std::vector<std::string> profiled_paths(const Analysis& analysis) {
+  std::vector<std::string> paths;
+  for (const match::KinetoFileJoin& profile : analysis.profiles) {
+    paths.push_back(analysis.traces.files[profile.file].path);
+  }
+  return paths;
+}
+
+void find_profiled_again(const std::vector<std::string>& profiled, Analysis& analysis) {
+  std::vector<match::KinetoFileJoin> kept;
+  std::vector<metrics::ProcessGraph> graphs;  // one of each profile
+  for (std::size_t i = 0; i < profiled.size(); ++i) {
+    const auto& files = analysis.traces.files;
+    const auto file = std::find_if(files.begin(), files.end(), [&](const model::TraceFile& one) {
+      return one.path == profiled[i];
+    });
+    if (file != files.end()) {
+      kept.push_back(std::move(analysis.profiles[i]));
+      kept.back().file = static_cast<std::uint32_t>(file - files.begin());
+      if (!analysis.graphs.empty()) {
+        graphs.push_back(std::move(analysis.graphs[i]));
+        graphs.back().file = kept.back().file;
+      }
+    }
+  }
+  analysis.profiles = std::move(kept);
+  analysis.graphs = std::move(graphs);
+}
+
 // Processes without a profile are on paths with their operations alone.
 void add_unprofiled(const model::Traces& traces, std::vector<metrics::ProcessGraph>& graphs) {
   std::vector<bool> has_graph(traces.files.size());
@@ -300,7 +332,7 @@ report::Summary Analysis::summary(bool has_findings, metrics::RowsBy by) const {
     metrics::FiguresFound found = metrics::figures_elsewhere()->find(
         facts(), by, has_findings ? std::optional(metrics::RowsBy::kCaller) : std::nullopt);
     if (has_findings) {
-      stragglers_ = std::move(found.late);
+      stragglers_.insert_or_assign(metrics::RowsBy::kCaller, std::move(found.late));
     }
     return report::make_summary(traces, matches, alignment, problems, duplicates, by,
                                 std::move(found.rows));
@@ -309,7 +341,9 @@ report::Summary Analysis::summary(bool has_findings, metrics::RowsBy by) const {
       std::all_of(traces.files.begin(), traces.files.end(),
                   [](const model::TraceFile& file) { return file.process.tells_start; });
   metrics::Stragglers* const late =
-      has_findings && tells_starts && !stragglers_ ? &stragglers_.emplace() : nullptr;
+      has_findings && tells_starts && !stragglers_.contains(metrics::RowsBy::kCaller)
+          ? &stragglers_[metrics::RowsBy::kCaller]
+          : nullptr;
   return report::make_summary(facts(), problems, duplicates, by, late);
 }
 
@@ -369,6 +403,10 @@ bool load_traces(const AnalysisOptions& options, Analysis& analysis) {
       analysis.notes.push_back(report::damaged_events_text(damaged));
     }
   }
+  // The directory of the profiles may be that of the traces.
+  for (const std::string& path : load::kineto_paths(options.kineto)) {
+    std::erase(inputs.notes, path + std::string(load::kNoTrace));
+  }
   print_problems(analysis.problems, inputs.notes);
   if (!options.kineto.empty() && options.needs_joins && analysis.profiles.empty() &&
       !analysis.traces.files.empty()) {
@@ -386,12 +424,22 @@ bool load_traces(const AnalysisOptions& options, Analysis& analysis) {
   return true;
 }
 
+void leave_out_duplicates(Analysis& analysis) {
+  if (analysis.alike) {
+    return;  // they were found among the heads
+  }
+  const std::vector<std::string> profiled = profiled_paths(analysis);
+  std::set<std::size_t> joined;
+  for (const match::KinetoFileJoin& profile : analysis.profiles) {
+    joined.insert(profile.file);
+  }
+  analysis.duplicates = match::remove_duplicate_files(analysis.traces, joined);
+  find_profiled_again(profiled, analysis);
+}
+
 bool choose_traces(const AnalysisOptions& options, Analysis& analysis) {
   std::string trouble = unknown_rank_or_host(options.selection, analysis.traces);
-  std::vector<std::string> profiled;  // paths of the traces, by profile
-  for (const match::KinetoFileJoin& profile : analysis.profiles) {
-    profiled.push_back(analysis.traces.files[profile.file].path);
-  }
+  const std::vector<std::string> profiled = profiled_paths(analysis);
   if (trouble.empty() && match::select_files(options.selection, analysis.traces) > 0 &&
       analysis.traces.files.empty()) {
     trouble = "no rank that --rank names is on a host that --host names";
@@ -400,24 +448,7 @@ bool choose_traces(const AnalysisOptions& options, Analysis& analysis) {
     tell("ringside: " + trouble);
     return false;
   }
-  std::vector<match::KinetoFileJoin> kept;
-  std::vector<metrics::ProcessGraph> graphs;  // one of each profile
-  for (std::size_t i = 0; i < profiled.size(); ++i) {
-    const auto& files = analysis.traces.files;
-    const auto file = std::find_if(files.begin(), files.end(), [&](const model::TraceFile& one) {
-      return one.path == profiled[i];
-    });
-    if (file != files.end()) {
-      kept.push_back(std::move(analysis.profiles[i]));
-      kept.back().file = static_cast<std::uint32_t>(file - files.begin());
-      if (!analysis.graphs.empty()) {
-        graphs.push_back(std::move(analysis.graphs[i]));
-        graphs.back().file = kept.back().file;
-      }
-    }
-  }
-  analysis.profiles = std::move(kept);
-  analysis.graphs = std::move(graphs);
+  find_profiled_again(profiled, analysis);
   if (!analysis.graphs.empty()) {
     add_unprofiled(analysis.traces, analysis.graphs);
   }
@@ -471,9 +502,7 @@ std::unique_ptr<Analysis> analyse(const AnalysisOptions& options) {
   if (!load_traces(options, *analysis)) {
     return nullptr;
   }
-  if (!analysis->alike) {
-    analysis->duplicates = match::remove_duplicate_files(analysis->traces);
-  }
+  leave_out_duplicates(*analysis);
   if (!analysis->duplicates.empty()) {
     note("note: " + match::duplicates_text(analysis->duplicates));
   }

@@ -4,6 +4,7 @@
 #ifndef RINGSIDE_ANALYZER_CLI_ANALYSIS_H
 #define RINGSIDE_ANALYZER_CLI_ANALYSIS_H
 
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -107,13 +108,13 @@ struct Analysis {
     }
     return *facts_;
   }
-  /// Says who is late. Likewise; `by`, what the waiting is summed up by, is that of the first time.
+  /// Says who is late. Likewise; the waiting is summed up by `by`.
   const metrics::Stragglers& stragglers(metrics::RowsBy by = metrics::RowsBy::kCaller) const {
-    if (!stragglers_) {
-      stragglers_ = alike ? metrics::figures_elsewhere()->find(facts(), std::nullopt, by).late
-                          : metrics::find_stragglers(facts(), by);
+    if (!stragglers_.contains(by)) {
+      stragglers_[by] = alike ? metrics::figures_elsewhere()->find(facts(), std::nullopt, by).late
+                              : metrics::find_stragglers(facts(), by);
     }
-    return *stragglers_;
+    return stragglers_[by];
   }
   /// Says how fast the network was.
   const metrics::Network& network() const {
@@ -144,13 +145,15 @@ struct Analysis {
 
  private:
   mutable std::optional<facts::Facts> facts_;
-  mutable std::optional<metrics::Stragglers> stragglers_;
+  mutable std::map<metrics::RowsBy, metrics::Stragglers> stragglers_;
   mutable std::optional<metrics::Network> network_;
 };
 
 /// Loads, joins traces with the dumps beside them, and tells what could not be read. False, after a
 /// message on stderr, if there is no trace.
 bool load_traces(const AnalysisOptions& options, Analysis& analysis);
+/// Keeps one file of each run: that with which profiles were joined, or else the best.
+void leave_out_duplicates(Analysis& analysis);
 /// Takes out the traces that --rank and --host do not choose. False, after a message on stderr, if
 /// one of them names none, or none is left.
 bool choose_traces(const AnalysisOptions& options, Analysis& analysis);

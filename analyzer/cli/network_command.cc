@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "analyzer/cli/analysis.h"
 #include "analyzer/cli/commands.h"
-#include "analyzer/match/duplicate_files.h"
 #include "analyzer/metrics/network.h"
 #include "analyzer/report/network_report.h"
 
@@ -22,7 +21,7 @@ ExitStatus run_network(const AnalysisOptions& options) {
   if (!load_traces(options, analysis)) {
     return kExitNoInput;
   }
-  auto left_out = match::remove_duplicate_files(analysis.traces);
+  leave_out_duplicates(analysis);
   if (!choose_traces(options, analysis)) {
     return kExitNoInput;
   }
@@ -38,7 +37,8 @@ ExitStatus run_network(const AnalysisOptions& options) {
   network.not_chosen = not_chosen;
   report::Document document = report::make_network_report(
       analysis.traces, network, options.most_rows(), options.is_for_people());
-  document.notes.insert(document.notes.end(), left_out.begin(), left_out.end());
+  document.notes.insert(document.notes.end(), analysis.duplicates.begin(),
+                        analysis.duplicates.end());
   return print_document(std::move(document), analysis, options, kExitOk);
 }
 

@@ -45,10 +45,10 @@ std::vector<match::KinetoFileJoin> join_profiles(const std::vector<std::string>&
         problems.add_file(paths[begin + i], *errors[i]);
         continue;
       }
-      const auto file = match::profiled_file(read[i], traces);
+      const auto file = match::profiled_file(read[i], traces, joins);
       if (!file) {
-        problems.add_file(paths[begin + i], "of " + whose(read[i]) +
-                                                ", of which there is no trace, or more than one");
+        problems.add_file(paths[begin + i],
+                          "of " + whose(read[i]) + ", of which there is no trace, or several runs");
         continue;
       }
       if (const std::string why = match::why_of_another_job(read[i], traces.files[*file]);

@@ -8,7 +8,6 @@
 #include "analyzer/cli/commands.h"
 #include "analyzer/cli/output.h"
 #include "analyzer/load/topology_file.h"
-#include "analyzer/match/duplicate_files.h"
 #include "analyzer/metrics/topology.h"
 #include "analyzer/report/topology_report.h"
 
@@ -89,7 +88,7 @@ ExitStatus run_topology(const TopologyOptions& options) {
   if (!load_traces(options, analysis)) {
     return kExitNoInput;
   }
-  const auto left_out = match::remove_duplicate_files(analysis.traces);
+  leave_out_duplicates(analysis);
   if (!choose_traces(options, analysis)) {
     return kExitNoInput;
   }
@@ -117,7 +116,8 @@ ExitStatus run_topology(const TopologyOptions& options) {
     document.tables.push_back(
         report::mesh_table(*mesh, labels, "matrix", "NVLinks between their GPUs"));
   }
-  document.notes.insert(document.notes.end(), left_out.begin(), left_out.end());
+  document.notes.insert(document.notes.end(), analysis.duplicates.begin(),
+                        analysis.duplicates.end());
   return show_document(document, options, kExitOk);
 }
 

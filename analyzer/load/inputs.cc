@@ -253,7 +253,7 @@ void add_directory(const fs::path& directory, const DumpChoice& dump_choice, Inp
   std::vector<std::string> others;
   for (const std::string& path : unread) {
     if (dump_choice.takes_others && is_named_as_trace(path)) {
-      inputs.notes.push_back(path + ": not a Ringside trace, left out");
+      inputs.notes.push_back(path + std::string(kNoTrace));
     } else {
       add_other(path, others);
     }

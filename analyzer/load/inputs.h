@@ -18,6 +18,9 @@ struct Inputs {
   std::vector<std::string> notes;  // files of directories that were left out, and why
 };
 
+/// The note on a file of a directory that is named as a trace, behind its path.
+inline constexpr std::string_view kNoTrace = ": not a Ringside trace, left out";
+
 /// Why the other commands refuse dumps, and which take them: the end of a sentence.
 inline constexpr std::string_view kDumpsRefused =
     "which tell what each rank called and what was seen to finish, but not when it began or ended, "

@@ -6,9 +6,8 @@
 #include <utility>
 
 namespace ringside::match {
-namespace {
 
-bool is_better(const model::TraceFile& a, const model::TraceFile& b) {
+bool is_better_file(const model::TraceFile& a, const model::TraceFile& b) {
   if (a.operation_count() != b.operation_count()) {
     return a.operation_count() > b.operation_count();
   }
@@ -18,9 +17,8 @@ bool is_better(const model::TraceFile& a, const model::TraceFile& b) {
   return a.path < b.path;
 }
 
-}  // namespace
-
-std::vector<std::string> remove_duplicate_files(model::Traces& traces) {
+std::vector<std::string> remove_duplicate_files(model::Traces& traces,
+                                                const std::set<std::size_t>& wanted) {
   std::map<std::string, std::size_t> best;  // by run id
   for (std::size_t i = 0; i < traces.files.size(); ++i) {
     const model::TraceFile& file = traces.files[i];
@@ -28,7 +26,10 @@ std::vector<std::string> remove_duplicate_files(model::Traces& traces) {
       continue;
     }
     const auto [entry, is_new] = best.emplace(file.process.run_id, i);
-    if (!is_new && is_better(file, traces.files[entry->second])) {
+    const bool is_wanted = wanted.contains(i);
+    if (!is_new && (is_wanted != wanted.contains(entry->second)
+                        ? is_wanted
+                        : is_better_file(file, traces.files[entry->second]))) {
       entry->second = i;
     }
   }

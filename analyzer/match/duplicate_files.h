@@ -4,6 +4,8 @@
 #ifndef RINGSIDE_ANALYZER_MATCH_DUPLICATE_FILES_H
 #define RINGSIDE_ANALYZER_MATCH_DUPLICATE_FILES_H
 
+#include <cstddef>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -11,9 +13,14 @@
 
 namespace ringside::match {
 
-/// Keeps one file of each run_id: the one with the most operations. Among equals, a trace wins
-/// against a dump, and then the first path wins. Returns a line for each file that was removed.
-std::vector<std::string> remove_duplicate_files(model::Traces& traces);
+/// Whether the first of two files of one run is kept: that with more operations; among equals a
+/// trace rather than a dump, and then the first path.
+bool is_better_file(const model::TraceFile& a, const model::TraceFile& b);
+
+/// Keeps one file of each run_id: one of `wanted` (indices) if there is one, else the best. Returns
+/// a line for each file that was removed.
+std::vector<std::string> remove_duplicate_files(model::Traces& traces,
+                                                const std::set<std::size_t>& wanted = {});
 
 /// Returns the first of these lines, and how many more there are. There must be one.
 std::string duplicates_text(const std::vector<std::string>& notes);

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "analyzer/match/call_stack.h"
+#include "analyzer/match/duplicate_files.h"
 #include "analyzer/match/group_calls.h"
 #include "analyzer/match/kineto_calls.h"
 #include "analyzer/match/recorded_from_start.h"
@@ -392,7 +393,21 @@ std::optional<ProfiledTime> profiled_time(const model::KinetoTrace& trace) {
 }
 
 std::optional<std::uint32_t> profiled_file(const model::KinetoTrace& trace,
-                                           const model::Traces& traces) {
+                                           const model::Traces& traces,
+                                           const std::vector<KinetoFileJoin>& joins) {
+  const std::optional<ProfiledTime> time = profiled_time(trace);
+  // Greater is better.
+  const auto worth = [&](std::uint32_t i) {
+    const bool is_joined =
+        std::any_of(joins.begin(), joins.end(), [&](const auto& one) { return one.file == i; });
+    const auto extent = traces.files[i].extent_ns();
+    const HostClock clock(traces.files[i]);
+    return std::pair(is_joined,
+                     extent && time
+                         ? subtract_saturating(std::min(clock.at(extent->second), time->last_ns),
+                                               std::max(clock.at(extent->first), time->first_ns))
+                         : std::numeric_limits<std::int64_t>::min());
+  };
   std::optional<std::uint32_t> found;
   for (std::uint32_t i = 0; i < traces.files.size(); ++i) {
     const model::Process& process = traces.files[i].process;
@@ -400,10 +415,15 @@ std::optional<std::uint32_t> profiled_file(const model::KinetoTrace& trace,
         (trace.rank || trace.pid) &&
         (!trace.rank || !process.launcher_rank || process.launcher_rank == trace.rank) &&
         (!trace.pid || process.pid == *trace.pid);
-    if (is_it && found) {
+    if (is_it && found &&
+        (process.run_id.empty() || process.run_id != traces.files[*found].process.run_id)) {
       return std::nullopt;
     }
-    found = is_it ? i : found;
+    if (is_it &&
+        (!found || worth(i) > worth(*found) ||
+         (worth(i) == worth(*found) && is_better_file(traces.files[i], traces.files[*found])))) {
+      found = i;
+    }
   }
   return found;
 }

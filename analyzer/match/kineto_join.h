@@ -80,9 +80,12 @@ struct KinetoFileJoin {
 };
 
 /// The file of the process that was profiled: of its rank and its pid, as far as the profiler tells
-/// them. Nothing if there is none, or more than one.
+/// them. Nothing if there is none, or there are several runs. Of several files of one run, as a
+/// trace and its dumps, it is the one that `joins` have already; else the one whose operations
+/// cover most of the profile's time; else the better one (is_better_file).
 std::optional<std::uint32_t> profiled_file(const model::KinetoTrace& trace,
-                                           const model::Traces& traces);
+                                           const model::Traces& traces,
+                                           const std::vector<KinetoFileJoin>& joins);
 
 /// Why a profile cannot be of the process that this file is of, although rank and pid agree: its
 /// times are not those of the process, or its job is smaller than a communicator there. Empty if

@@ -12,6 +12,7 @@ import csv
 import gzip
 import json
 import pathlib
+import shutil
 import sys
 import tempfile
 
@@ -19,7 +20,7 @@ from merged_parts import expect, run
 
 # By run: calls that the profiler saw of all ranks.
 CALLS = {"legacy-2-ddp": 18, "legacy-2-fsdp": 72, "legacy-2-profile_all": 50,
-         "legacy-4-ddp-gpu": 24, "nccl2-2-ddp": 18, "nccl2-2-fsdp": 72, "nccl2-2-profile_all": 48}
+         "legacy-2-ddp-dumped": 36, "legacy-4-ddp-gpu": 24, "nccl2-2-ddp": 18, "nccl2-2-fsdp": 72, "nccl2-2-profile_all": 48}
 
 
 def profiled(path):
@@ -59,7 +60,7 @@ def check(ringside, directory, work):
         if call["torch_seq"]:
             found[ranks[call["membership_id"]], call["process_group"], int(call["torch_seq"])].append(call)
     checked = 0
-    for path in sorted(directory.glob("kineto_*.json.gz")):
+    for path in (path for path in sorted(directory.iterdir()) if not path.name.startswith("ringside.")):
         rank, names, calls, total = profiled(path)
         expect(total == sum(row["calls"] for row in rows if row["rank"] == rank), "other calls", rows, total)
         for description, group in names.items():
@@ -75,12 +76,34 @@ def check(ringside, directory, work):
     return rows, checked
 
 
+def check_dumps(ringside, directory, work):
+    """A dump that the handler of PyTorch's profiler wrote is beside the trace of the same run: one directory, as
+    the documents have it. Each command says what it says without the dumps."""
+    alone = work / "alone"
+    alone.mkdir()
+    dumps = list(directory.glob("ringside.vm_*"))
+    for path in set(directory.iterdir()) - set(dumps):
+        shutil.copy(path, alone)
+    expect(len(dumps) == 2, dumps)
+    for command in ("critical-path", "overlap", "iterations", "stragglers", "summary", "calls"):
+        both, trace = (json.loads(run(ringside, command, "--format", "json", "--kineto", of, of).stdout)
+                       for of in (directory, alone))
+        for part in ("sentences", "findings", "tables", "communicators"):
+            expect(both.get(part) == trace.get(part), command, part, both.get(part), trace.get(part))
+    for of, name in ((directory, "both"), (alone, "trace")):
+        said = run(ringside, "merge", of, "--kineto", of, "-o", work / name).stderr
+        expect("2 traces of PyTorch's profiler" in said and "not a Ringside trace" not in said, said)
+    expect((work / "both").read_bytes() == (work / "trace").read_bytes(), "merged files differ")
+
+
 def main():
     ringside, data = (pathlib.Path(name).resolve() for name in sys.argv[1:3])
     proofs = collections.Counter()
     for directory in sorted(data.iterdir()):
         with tempfile.TemporaryDirectory() as work:
             rows, checked = check(ringside, directory, pathlib.Path(work) / "csv")
+            if directory.name.endswith("-dumped"):
+                check_dumps(ringside, directory, pathlib.Path(work))
         expect(checked > 15, directory.name, checked)
         sums = collections.Counter()
         for row in rows:

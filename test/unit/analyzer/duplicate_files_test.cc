@@ -33,6 +33,13 @@ TEST_CASE("of a dump and its trace the trace counts, unless it lacks operations"
   REQUIRE(notes.size() == 1);
 }
 
+TEST_CASE("a file that profiles were joined with counts, whatever the other has") {
+  TraceBuilder builder = dump_and_trace(2);
+  REQUIRE(remove_duplicate_files(builder.traces(), {0}).size() == 1);
+  REQUIRE(builder.traces().files.size() == 1);
+  CHECK(builder.traces().files[0].process.dump);
+}
+
 TEST_CASE("files of different runs are all kept") {
   TraceBuilder builder;
   builder.add_file(0);

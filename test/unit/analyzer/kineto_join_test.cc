@@ -373,13 +373,41 @@ TEST_CASE("a profile of another time or of a smaller job is of another job") {
 
 TEST_CASE("a profile is of the process whose rank and pid it has") {
   Job job;
-  CHECK(profiled_file(job.profile(), job.traces()) == 0);
+  CHECK(profiled_file(job.profile(), job.traces(), {}) == 0);
   job.profile().pid = 6;
-  CHECK_FALSE(profiled_file(job.profile(), job.traces()));
+  CHECK_FALSE(profiled_file(job.profile(), job.traces(), {}));
   job.profile().pid.reset();
-  CHECK(profiled_file(job.profile(), job.traces()) == 0);
+  CHECK(profiled_file(job.profile(), job.traces(), {}) == 0);
   job.traces().files.push_back(job.file());
-  CHECK_FALSE(profiled_file(job.profile(), job.traces()));
+  job.file().process.run_id = "0x1";
+  CHECK_FALSE(profiled_file(job.profile(), job.traces(), {}));
+}
+
+TEST_CASE("of a trace and the dumps of its run a profile takes one, as all profiles of it do") {
+  Job job;
+  job.file().process.run_id = "0x1";
+  job.file().process.dump = true;
+  job.call(30'000'000'000, "AllReduce", 4);
+  job.see(30'000'000'000, "allreduce", 4, 1);
+  job.traces().files.push_back(job.file());
+  model::TraceFile& trace = job.traces().files[1];
+  trace.process.dump = false;
+  SECTION("the trace, if both have the profile's time") {
+    CHECK(profiled_file(job.profile(), job.traces(), {}) == 1);
+  }
+  SECTION("the dump, if the trace has lost that time") {
+    trace.operations = {};
+    for (const std::int64_t time_ns : {50'000'000'000, 60'000'000'000}) {
+      model::Operation operation;
+      operation.enqueue_start_ns = time_ns;
+      operation.enqueue_end_ns = time_ns + 1000;
+      trace.operations.push_back(operation);
+    }
+    CHECK(profiled_file(job.profile(), job.traces(), {}) == 0);
+    KinetoFileJoin other;
+    other.file = 1;
+    CHECK(profiled_file(job.profile(), job.traces(), {other}) == 1);
+  }
 }
 
 }  // namespace
