@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <cstdio>
+#include <map>
 #include <string>
 #include <utility>
 
@@ -46,16 +47,24 @@ std::string rules_text() {
 std::string report_text(const std::string& path, const lint::FileReport& report,
                         const char* counted = "event", const char* several = "events") {
   std::string text;
-  for (const lint::Finding& finding : report.findings) {
+  for (const lint::Finding& finding : report.findings.kept()) {
     text += model::printable(path + ':' + std::to_string(finding.line) + ": " +
                              std::string(lint::rule_name(finding.rule)) + ": " + finding.text) +
             '\n';
   }
+  for (std::size_t i = 0; i < lint::kRuleCount; ++i) {
+    const auto rule = static_cast<lint::Rule>(i);
+    if (report.findings.count(rule) > lint::Findings::kKept) {
+      text += model::printable(path) + ": " + std::string(lint::rule_name(rule)) + ": " +
+              report::counted(report.findings.count(rule) - lint::Findings::kKept, "more finding") +
+              '\n';
+    }
+  }
   text += model::printable(path) + ": ";
-  if (report.findings.empty()) {
+  if (report.findings.count() == 0) {
     text += "ok, " + report::counted(report.events, counted, several);
   } else {
-    text += report::counted(report.findings.size(), "finding");
+    text += report::counted(report.findings.count(), "finding");
   }
   if (!report.is_closed) {
     text += " (not closed: the process was killed or still runs)";
@@ -74,16 +83,16 @@ std::vector<std::pair<std::string, lint::FileReport>> lint_dumps(
   for (const model::Problem& problem : found.files()) {
     problems.add_file(problem.path, problem.reason);
   }
+  std::map<std::string, lint::Findings> findings;  // by path
+  for (const model::Problem& problem : found.lines()) {
+    findings[problem.path].add(problem.line, lint::Rule::kDumpEntry, problem.reason);
+  }
   std::vector<std::pair<std::string, lint::FileReport>> reports;
   for (const model::TraceFile& file : traces.files) {
     lint::FileReport report;
     report.events = file.operations.size();
     report.is_closed = true;
-    for (const model::Problem& problem : found.lines()) {
-      if (problem.path == file.path) {
-        report.findings.push_back({problem.line, lint::Rule::kDumpEntry, problem.reason});
-      }
-    }
+    report.findings = std::move(findings[file.path]);
     reports.emplace_back(file.path, std::move(report));
   }
   return reports;
@@ -115,14 +124,14 @@ ExitStatus run_lint(const LintOptions& options) {
       continue;
     }
     has_read = true;
-    has_findings = has_findings || !report.findings.empty();
+    has_findings = has_findings || report.findings.count() > 0;
     if (!print(report_text(path, report))) {
       return kExitInternal;
     }
   }
   for (const auto& [path, report] : lint_dumps(dumps, choice, problems)) {
     has_read = true;
-    has_findings = has_findings || !report.findings.empty();
+    has_findings = has_findings || report.findings.count() > 0;
     if (!print(report_text(path, report, "entry", "entries"))) {
       return kExitInternal;
     }

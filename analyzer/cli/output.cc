@@ -137,15 +137,22 @@ void print_problems(const model::Problems& problems, const std::vector<std::stri
   for (const std::string& one : notes) {
     note("note: " + one);
   }
-  for (const model::Problem& problem : problems.files()) {
-    tell("error: " + problem.path + ": " + problem.reason);
+  constexpr std::size_t kFilesTold = 20;
+  const std::vector<model::Problem>& files = problems.files();
+  for (std::size_t i = 0; i < std::min(files.size(), kFilesTold); ++i) {
+    tell("error: " + files[i].path + ": " + files[i].reason);
+  }
+  if (files.size() > kFilesTold) {
+    tell("error: " + std::to_string(files.size() - kFilesTold) +
+         " more files could not be used; the last is " + files.back().path + ": " +
+         files.back().reason);
   }
   for (const model::Problem& problem : problems.lines()) {
     tell("error: " + problem.path + (problem.line > 0 ? ':' + std::to_string(problem.line) : "") +
          ": " + problem.reason);
   }
   if (problems.bad_lines() > problems.lines().size()) {
-    std::fprintf(stderr, "error: %llu more bad lines; `ringside lint FILE` lists them all\n",
+    std::fprintf(stderr, "error: %llu more bad lines; `ringside lint FILE` says of which kinds\n",
                  static_cast<unsigned long long>(problems.bad_lines() - problems.lines().size()));
   }
 }

@@ -71,11 +71,11 @@ class FileLinter {
     FileReport report;
     report.events = events_;
     report.is_closed = container_.is_closed();
-    report.findings = std::move(findings_.all());
-    std::stable_sort(report.findings.begin(), report.findings.end(),
-                     [](const Finding& a, const Finding& b) {
-                       return std::pair(a.line, a.rule) < std::pair(b.line, b.rule);
-                     });
+    report.findings = std::move(findings_);
+    std::vector<Finding>& kept = report.findings.kept();
+    std::stable_sort(kept.begin(), kept.end(), [](const Finding& a, const Finding& b) {
+      return std::pair(a.line, a.rule) < std::pair(b.line, b.rule);
+    });
     return report;
   }
 

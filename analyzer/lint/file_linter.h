@@ -7,7 +7,6 @@
 #include <cstdint>
 #include <optional>
 #include <string>
-#include <vector>
 
 #include "analyzer/lint/rules.h"
 
@@ -15,7 +14,7 @@ namespace ringside::lint {
 
 struct FileReport {
   std::optional<std::string> error;  // why the file cannot be read at all
-  std::vector<Finding> findings;     // by line
+  Findings findings;                 // by line
   std::uint64_t events = 0;
   bool is_closed = false;
 };

@@ -5,8 +5,10 @@
 #ifndef RINGSIDE_ANALYZER_LINT_RULES_H
 #define RINGSIDE_ANALYZER_LINT_RULES_H
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
+#include <numeric>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -68,16 +70,28 @@ struct Finding {
   std::string text;
 };
 
-/// Findings of one file, in the order in which they are made.
+/// Findings of one file. The first ones of each rule are kept, in the order in which they are made;
+/// the others are counted, so that a file with nothing but damage fills neither screen nor memory.
 class Findings {
  public:
+  static constexpr std::uint64_t kKept = 10;  // of a rule
+
   void add(std::uint64_t line, Rule rule, std::string text) {
-    all_.push_back({line, rule, std::move(text)});
+    if (counts_[static_cast<std::size_t>(rule)]++ < kKept) {
+      kept_.push_back({line, rule, std::move(text)});
+    }
   }
-  std::vector<Finding>& all() { return all_; }
+  std::vector<Finding>& kept() { return kept_; }
+  const std::vector<Finding>& kept() const { return kept_; }
+  /// All that were added.
+  std::uint64_t count(Rule rule) const { return counts_[static_cast<std::size_t>(rule)]; }
+  std::uint64_t count() const {
+    return std::accumulate(counts_.begin(), counts_.end(), std::uint64_t{0});
+  }
 
  private:
-  std::vector<Finding> all_;
+  std::vector<Finding> kept_;
+  std::array<std::uint64_t, kRuleCount> counts_{};
 };
 
 }  // namespace ringside::lint

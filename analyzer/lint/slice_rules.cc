@@ -38,13 +38,14 @@ std::vector<std::pair<std::uint64_t, std::uint64_t>> SliceRules::overlaps(
 
 void SliceRules::finish(Findings& findings) {
   for (auto& [ids, thread] : threads_) {
-    const auto exact = overlaps(thread.exact);
+    auto exact = overlaps(thread.exact);
     for (const auto& [line, other] : exact) {
       findings.add(line, Rule::kSliceOverlap,
                    "overlaps the slice of line " + std::to_string(other));
     }
+    std::sort(exact.begin(), exact.end());
     for (const auto& pair : overlaps(thread.rounded)) {
-      if (std::find(exact.begin(), exact.end(), pair) == exact.end()) {
+      if (!std::binary_search(exact.begin(), exact.end(), pair)) {
         findings.add(pair.first, Rule::kSliceOverlapRounded,
                      "overlaps the slice of line " + std::to_string(pair.second) +
                          " once Perfetto has rounded its times");

@@ -13,6 +13,11 @@ namespace ringside::load {
 namespace {
 
 constexpr std::size_t kInputBytes = std::size_t{64} << 10;
+// No trace, profile or dump is packed that well. The memory of a reader, which grows with the text,
+// so has a bound that grows with the file.
+constexpr std::uint64_t kMostTimesLonger = 256;
+constexpr std::uint64_t kAnyText_bytes = std::uint64_t{64}
+                                         << 20;  // which may be packed as it likes
 constexpr int kGzipWindow = 15 + 16;  // zlib's way to ask for the largest window and gzip's header
 
 }  // namespace
@@ -25,6 +30,8 @@ struct ByteSource::Inflater {
 
   z_stream stream{};
   std::vector<char> input;
+  std::uint64_t packed_bytes = 0;  // that were read
+  std::uint64_t text_bytes = 0;
   bool ready = false;
   bool in_member = false;  // a member of the file has begun and not ended
   bool is_behind = false;  // nothing but zeros has come since the last member
@@ -106,6 +113,7 @@ std::size_t ByteSource::inflate_some(char* text, std::size_t size) {
       }
       stream.next_in = reinterpret_cast<Bytef*>(inflater.input.data());
       stream.avail_in = static_cast<uInt>(got);
+      inflater.packed_bytes += got;
     }
     // As gzip does: whoever writes whole blocks pads the last one with zeros.
     while (inflater.is_behind && stream.avail_in > 0 && *stream.next_in == 0) {
@@ -127,6 +135,11 @@ std::size_t ByteSource::inflate_some(char* text, std::size_t size) {
       error_ = std::string("the compressed data is damaged: ") +
                (stream.msg != nullptr ? stream.msg : zError(result));
     }
+  }
+  inflater.text_bytes += wanted - stream.avail_out;
+  if (inflater.text_bytes > std::max(kAnyText_bytes, kMostTimesLonger * inflater.packed_bytes)) {
+    error_ = "the compressed data is damaged: its text is more than " +
+             std::to_string(kMostTimesLonger) + " times as long";
   }
   return wanted - stream.avail_out;
 }

@@ -47,16 +47,34 @@ SliceRows::Row SliceRows::place(std::string_view category, std::string_view name
                                                 kOrder.begin());
   auto& of_names = lanes_[order];
   const auto found = of_names.find(name);
-  std::vector<Lane>& lanes = found != of_names.end() ? found->second : of_names[std::string(name)];
-  for (Lane& lane : lanes) {
+  Lanes& lanes = found != of_names.end() ? found->second : of_names[std::string(name)];
+  for (Lane& lane : lanes.first) {
     if (take(lane, begin_ns, end_ns)) {
       return {lane.tid, false};
     }
   }
-  Lane& lane = lanes.emplace_back();
-  lane.tid = kFirstRow + order * kTidsOfACategory + ++used_[order];
-  take(lane, begin_ns, end_ns);
-  return {lane.tid, true};
+  if (lanes.first.size() < Lanes::kSearched) {
+    Lane& lane = lanes.first.emplace_back();
+    lane.tid = new_tid(order);
+    take(lane, begin_ns, end_ns);
+    return {lane.tid, true};
+  }
+  const bool is_new = lanes.others.empty() || lanes.others.top().first + kRounding_ns > begin_ns;
+  const std::uint32_t tid = is_new ? new_tid(order) : lanes.others.top().second;
+  if (!is_new) {
+    lanes.others.pop();
+  }
+  lanes.others.emplace(end_ns, tid);
+  return {tid, is_new};
+}
+
+// Rows beyond a category's own tids stand behind those of all categories.
+std::uint32_t SliceRows::new_tid(std::uint32_t order) {
+  if (used_[order] < kTidsOfACategory - 1) {
+    return kFirstRow + order * kTidsOfACategory + ++used_[order];
+  }
+  constexpr auto kBehind = static_cast<std::uint32_t>(kOrder.size()) + 1;
+  return kFirstRow + kBehind * kTidsOfACategory + ++used_[kBehind];
 }
 
 }  // namespace ringside::merge

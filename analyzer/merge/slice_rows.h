@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <queue>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -40,10 +41,18 @@ class SliceRows {
     std::vector<std::pair<std::int64_t, std::int64_t>> taken;  // the last ones: begin and end
     std::int64_t forgotten_ns = INT64_MIN;                     // all before it counts as taken
   };
+  // Where more slices overlap, they go into rows of which only the last end is known.
+  struct Lanes {
+    static constexpr std::size_t kSearched = 64;
+    std::vector<Lane> first;
+    using EndAndTid = std::pair<std::int64_t, std::uint32_t>;
+    std::priority_queue<EndAndTid, std::vector<EndAndTid>, std::greater<>> others;
+  };
   static bool take(Lane& lane, std::int64_t begin_ns, std::int64_t end_ns);
+  std::uint32_t new_tid(std::uint32_t order);
 
   // The lanes of each name, by category in the order of kOrder.
-  std::map<std::uint32_t, std::map<std::string, std::vector<Lane>, std::less<>>> lanes_;
+  std::map<std::uint32_t, std::map<std::string, Lanes, std::less<>>> lanes_;
   std::map<std::uint32_t, std::uint32_t> used_;  // tids, by order
 };
 

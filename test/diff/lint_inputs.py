@@ -186,6 +186,7 @@ def cases():
             "AllReduce", 64, seq=1, state="started", in_flight=True, times_from="gpu"))})
     result["lint-rules"] = ("lint --rules", {})
     result["lint-nothing"] = ("lint nowhere", {})
+    result["lint-many"] = ("lint many.json", {"many.json": replaced("},\n", "},\n" + 25 * "\n")})
     result["lint-garbage"] = ("lint garbage.json", {"garbage.json": b"\x00\x01\xff\n]\n\x80"})
     # A file that could not be read was not checked, whatever the others are.
     result["lint-unreadable"] = ("lint good.json gone.json", {"good.json": text})

@@ -109,6 +109,13 @@ TEST_CASE("a compressed file with any byte changed never gives other text withou
   }
 }
 
+TEST_CASE("a text that is far longer than its file is read up to a bound") {
+  const std::size_t size = std::size_t{100} << 20;
+  const Result result = read_all(squeezed(std::string(size, '\n')), std::size_t{1} << 20);
+  CHECK(result.text.size() < size);
+  CHECK(result.error == "the compressed data is damaged: its text is more than 256 times as long");
+}
+
 TEST_CASE("what a thread decompresses ahead is the same text, and the same error") {
   std::string text;
   for (std::size_t i = 0; text.size() < 3'000'000; ++i) {  // many blocks

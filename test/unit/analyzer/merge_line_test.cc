@@ -1,11 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "analyzer/load/line_reader.h"
 #include "analyzer/merge/line.h"
+#include "analyzer/merge/slice_rows.h"
 #include "test/unit/catch.h"
 
 namespace ringside::merge {
@@ -176,6 +181,36 @@ TEST_CASE("a slice gets all members but those that it has itself") {
         R"(before, "pid" : 42,"args":{ ,"y":1},"ts":7.000)");
   CHECK(members(R"({"ph":"b","pid":7,"ts":5.000,"args":5,"args":{"op":1}})", "x", ",\"y\":1") ==
         R"(before,"pid":42,"ts":7.000,"args":5,"args":{"op":1,"y":1})");
+}
+
+// As of operations whose ends are lost. They are more than a category has rows of its own, and so
+// many that a search through all rows for each of them would not end.
+TEST_CASE("slices that all overlap have a row each") {
+  constexpr std::int64_t kSlices = 1'100'000;
+  SliceRows rows;
+  std::vector<std::uint32_t> tids = {rows.place("ce", "other", 0, kSlices).tid};
+  for (std::int64_t i = 0; i < kSlices; ++i) {
+    const SliceRows::Row row = rows.place("op", "world", i, kSlices);
+    REQUIRE(row.is_new);
+    tids.push_back(row.tid);
+  }
+  std::sort(tids.begin(), tids.end());
+  CHECK(std::adjacent_find(tids.begin(), tids.end()) == tids.end());
+  CHECK_FALSE(rows.place("op", "world", kSlices + kRounding_ns, kSlices + 10).is_new);
+}
+
+TEST_CASE("rows that are taken again hold no slices that overlap") {
+  SliceRows rows;
+  std::map<std::uint32_t, std::int64_t> ends;
+  for (std::int64_t i = 0; i < 10'000; ++i) {
+    const std::int64_t end_ns = i * 10 + 1'000 + i % 7 * 100;
+    const SliceRows::Row row = rows.place("op", "world", i * 10, end_ns);
+    REQUIRE(row.is_new == !ends.contains(row.tid));
+    REQUIRE((row.is_new || ends[row.tid] + kRounding_ns <= i * 10));
+    ends[row.tid] = end_ns;
+  }
+  CHECK(ends.size() > 100);
+  CHECK(ends.size() < 200);
 }
 
 }  // namespace ringside::merge
