@@ -82,24 +82,30 @@ std::string shown(const CellColumn& column, const Cell& cell) {
                    : '<' + fixed(std::pow(10, -column.decimals), column.decimals);
 }
 
-// The cell of the column with that key; nothing if there is none.
-Cell cell_at(const Table& table, const std::vector<Cell>& row, const std::string& key) {
-  for (std::size_t i = 0; i < row.size(); ++i) {
-    if (table.columns[i].key == key) {
-      return row[i];
-    }
+// For each column the places of those with its least and greatest bytes; the end if there are none.
+using Bounds = std::vector<std::pair<std::size_t, std::size_t>>;
+
+Bounds bounds_of(const Table& table) {
+  const auto place_of = [&](const std::string& key) {
+    return static_cast<std::size_t>(
+        std::find_if(table.columns.begin(), table.columns.end(),
+                     [&](const CellColumn& column) { return column.key == key; }) -
+        table.columns.begin());
+  };
+  Bounds bounds;
+  for (const CellColumn& column : table.columns) {
+    bounds.emplace_back(place_of(column.key + "_min"), place_of(column.key + "_max"));
   }
-  return {};
+  return bounds;
 }
 
-std::string shown_in_row(const Table& table, const std::vector<Cell>& row, std::size_t i) {
+std::string shown_in_row(const Table& table, const Bounds& bounds, const std::vector<Cell>& row,
+                         std::size_t i) {
   const CellColumn& column = table.columns[i];
-  if (column.shown == Shown::kBytes) {
-    const Cell least = cell_at(table, row, column.key + "_min");
-    const Cell greatest = cell_at(table, row, column.key + "_max");
-    if (is_number(least) && is_number(greatest) && least != greatest) {
-      return shown(column, least) + " to " + shown(column, greatest);
-    }
+  const auto [least, greatest] = bounds[i];
+  if (column.shown == Shown::kBytes && std::max(least, greatest) < row.size() &&
+      is_number(row[least]) && is_number(row[greatest]) && row[least] != row[greatest]) {
+    return shown(column, row[least]) + " to " + shown(column, row[greatest]);
   }
   return shown(column, row[i]);
 }
@@ -116,11 +122,12 @@ TextTable text_table(const Table& table) {
     }
   }
   TextTable made(std::move(columns));
+  const Bounds bounds = bounds_of(table);
   for (const auto& row : table.rows) {
     std::vector<std::string> cells;
     for (std::size_t i = 0; i < row.size(); ++i) {
       if (table.columns[i].shown != Shown::kNot) {
-        cells.push_back(shown_in_row(table, row, i));
+        cells.push_back(shown_in_row(table, bounds, row, i));
       }
     }
     made.add_row(std::move(cells));
@@ -160,11 +167,11 @@ std::string as_table(const Document& document, std::size_t screen_columns) {
 std::string as_markdown(const Document& document) {
   std::string text = "# ringside " + document.command + "\n\n";
   for (const std::string& sentence : document.sentences) {
-    text += printable(sentence) + "\n\n";
+    text += markdown_text(sentence) + "\n\n";
   }
   for (const Finding& finding : document.findings) {
     text += "- **" + std::string(severity_name(finding.severity)) +
-            "**: " + printable(finding.text) + '\n';
+            "**: " + markdown_text(finding.text) + '\n';
   }
   text += document.findings.empty() ? "" : "\n";
   for (const Table& table : document.tables) {
@@ -174,7 +181,7 @@ std::string as_markdown(const Document& document) {
     text += render_table(table, true) + '\n';
   }
   for (const std::string& note : document.notes) {
-    text += "- " + printable(note) + '\n';
+    text += "- " + markdown_text(note) + '\n';
   }
   return text;
 }
@@ -239,7 +246,7 @@ std::string as_json(const Document& document) {
 std::string render_table(const Table& table, bool as_markdown, std::size_t screen_columns) {
   const std::string left_out = left_out_text(table);
   if (as_markdown) {
-    return (table.title.empty() ? "" : "## " + printable(table.title) + "\n\n") +
+    return (table.title.empty() ? "" : "## " + markdown_text(table.title) + "\n\n") +
            text_table(table).markdown() + (left_out.empty() ? "" : "\n" + left_out + '\n');
   }
   std::vector<std::string> columns;

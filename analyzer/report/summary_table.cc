@@ -1,24 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "analyzer/model/printable.h"
 #include "analyzer/report/align_report.h"
 #include "analyzer/report/health.h"
 #include "analyzer/report/summary.h"
 #include "analyzer/report/summary_text.h"
+#include "analyzer/report/text_table.h"
 
 namespace ringside::report {
 namespace {
-
-// Names come from the application and would otherwise be markup.
-std::string markdown_text(const std::string& text) {
-  std::string result;
-  for (const char c : model::printable(text)) {
-    if (c == '*' || c == '_' || c == '`' || c == '<' || c == '[' || c == '\\' || c == '#') {
-      result += '\\';
-    }
-    result += c;
-  }
-  return result;
-}
 
 // A line that begins with two blanks belongs to the one before.
 std::string markdown_list(const std::vector<std::string>& lines) {

@@ -2,6 +2,7 @@
 #include "analyzer/report/text_table.h"
 
 #include <algorithm>
+#include <charconv>
 #include <utility>
 
 #include "analyzer/model/printable.h"
@@ -115,15 +116,11 @@ std::vector<std::size_t> leave_out(const std::vector<Column>& columns, std::size
   return left_out;
 }
 
-std::string escaped_for_markdown(const std::string& text) {
-  std::string result;
-  for (const char c : text) {
-    if (c == '|' || c == '\\') {
-      result += '\\';
-    }
-    result += c;
-  }
-  return result;
+bool looks_like_formula(std::string_view field) {
+  double number = 0;
+  const char* const end = field.data() + field.size();
+  return !field.empty() && std::string_view("=+-@\t\r").find(field.front()) != field.npos &&
+         std::from_chars(field.data(), end, number).ptr != end;
 }
 
 }  // namespace
@@ -136,15 +133,32 @@ std::size_t width_of(std::string_view text) {
 }
 
 void append_csv(std::string& line, std::string_view field) {
+  const char* const mark = looks_like_formula(field) ? "'" : "";
   if (field.find_first_of(",\"\r\n") == std::string_view::npos) {
-    line += field;
+    line.append(mark).append(field);
     return;
   }
-  line += '"';
+  line.append(1, '"').append(mark);
   for (const char c : field) {
     line.append(c == '"' ? 2 : 1, c);
   }
   line += '"';
+}
+
+// Not every reader of Markdown knows a backslash before these two.
+std::string markdown_text(std::string_view foreign) {
+  std::string text;
+  for (const char c : model::printable(foreign)) {
+    if (c == '<' || c == '&') {
+      text += c == '<' ? "&lt;" : "&amp;";
+      continue;
+    }
+    if (std::string_view("*_`[\\#|").find(c) != std::string_view::npos) {
+      text += '\\';
+    }
+    text += c;
+  }
+  return text;
 }
 
 void TextTable::add_row(std::vector<std::string> cells) {
@@ -216,7 +230,7 @@ std::string TextTable::markdown() const {
   for (const auto& row : rows_) {
     text += '|';
     for (const std::string& cell : row) {
-      text += ' ' + escaped_for_markdown(cell) + " |";
+      text += ' ' + markdown_text(cell) + " |";
     }
     text += '\n';
   }

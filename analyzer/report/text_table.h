@@ -13,8 +13,12 @@ namespace ringside::report {
 /// The width of a text on a terminal, in columns.
 std::size_t width_of(std::string_view text);
 
-/// A field of a line of CSV, in quotes where it needs them (RFC 4180).
+/// Appends a text as a field of a line of CSV, in quotes where it needs them (RFC 4180). What a
+/// spreadsheet would take for a formula gets an apostrophe before it, unless it is a number.
 void append_csv(std::string& line, std::string_view field);
+
+/// Foreign text for a line or a cell of Markdown, made printable: nothing in it is markup or HTML.
+std::string markdown_text(std::string_view foreign);
 
 inline constexpr std::size_t kGivesWayLast = static_cast<std::size_t>(-1);
 

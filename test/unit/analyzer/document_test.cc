@@ -62,6 +62,29 @@ TEST_CASE("a document is the same in every format") {
   CHECK(markdown.find("| name | waits | size | busbw (GB/s) | at |") != std::string::npos);
 }
 
+TEST_CASE("names are no markup of Markdown and no formulas of a spreadsheet") {
+  report::Document document;
+  document.command = "sample";
+  document.sentences = {"Rank <b>3</b> is *late*."};
+  document.findings = {{report::Severity::kError, "straggler", "<script>"}};
+  document.tables.push_back(
+      {"ranks", "of <i>x</i>", {{"name", "name"}, {"wait_ns", "waits", Shown::kInteger}}, {}});
+  for (const char* const name :
+       {"=1+1", "+a", "-b", "@c", "\t=d", "-5", "a=b", "<img onerror=e>|"}) {
+    document.tables[0].rows.push_back({std::string(name), std::int64_t{-7}});
+  }
+  document.notes = {"[a](http://b) & `c`"};
+  CHECK(report::render(document, "csv") ==
+        "name,wait_ns\n'=1+1,-7\n'+a,-7\n'-b,-7\n'@c,-7\n'\t=d,-7\n-5,-7\na=b,-7\n"
+        "<img onerror=e>|,-7\n");
+  const std::string markdown = report::render(document, "markdown");
+  CHECK(markdown.find("Rank &lt;b>3&lt;/b> is \\*late\\*.\n") != std::string::npos);
+  CHECK(markdown.find("**error**: &lt;script>\n") != std::string::npos);
+  CHECK(markdown.find("## of &lt;i>x&lt;/i>\n") != std::string::npos);
+  CHECK(markdown.find("| &lt;img onerror=e>\\| | -7 |\n") != std::string::npos);
+  CHECK(markdown.find("- \\[a](http://b) &amp; \\`c\\`\n") != std::string::npos);
+}
+
 TEST_CASE("a table has a line of units if a column has one") {
   report::Table table{"t", "Title", {{"a", "name"}, {"b", "count", Shown::kInteger}}, {}};
   table.rows.push_back({std::string("x"), std::uint64_t{7}});
