@@ -119,6 +119,18 @@ std::string find_plugin() {
   return {};
 }
 
+bool write_whole(int file, std::string_view text) {
+  while (!text.empty()) {
+    const ssize_t wrote = write(file, text.data(), text.size());
+    if (wrote > 0) {
+      text.remove_prefix(static_cast<std::size_t>(wrote));
+    } else if (wrote == 0 || errno != EINTR) {
+      return false;
+    }
+  }
+  return true;
+}
+
 std::string make_directory(const std::string& path) {
   if (std::string wrong = make_parents(path); !wrong.empty()) {
     return wrong;

@@ -26,6 +26,10 @@ std::vector<std::string> plugin_places(const std::string& directory);
 /// The plugin that belongs to this executable; "" if it is at none of its places.
 std::string find_plugin();
 
+/// Writes all of a text to an open file. False, with the reason in errno, if that cannot be done; a
+/// part may be written then.
+bool write_whole(int file, std::string_view text);
+
 /// Makes a directory and those above it, private to the user (0700), and sees that files can be
 /// made in it. "" or what is wrong. One that exists is left as it is.
 std::string make_directory(const std::string& path);

@@ -12,6 +12,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "launch/files.h"
 #include "launch/text.h"
 
 namespace ringside::launch {
@@ -19,20 +20,6 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 constexpr std::size_t kMostAnswer_bytes = 64U << 10;
-
-void write_whole(int file, const std::string& text) {
-  std::size_t done = 0;
-  while (done < text.size()) {
-    const ssize_t wrote = write(file, text.data() + done, text.size() - done);
-    if (wrote < 0 && errno == EINTR) {
-      continue;
-    }
-    if (wrote <= 0) {
-      return;
-    }
-    done += static_cast<std::size_t>(wrote);
-  }
-}
 
 // Libraries and Python print; that is not the answer.
 void silence() {

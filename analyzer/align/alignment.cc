@@ -380,11 +380,13 @@ void Alignment::bound_pairs(SyncPoints points, const ClockPieces& pieces, std::u
   }
   const auto least_touches =
       static_cast<std::size_t>(std::count(is_touched.begin(), is_touched.end(), true));
-  if (least_touches * hosts > kMostPairWork) {
-    return;
+  if (least_touches * hosts <= kMostPairWork) {
+    TightestPoints().thin_to(kMostPairWork / hosts, points);
   }
-  TightestPoints().thin_to(kMostPairWork / hosts, points);
   if (points.touches.size() * hosts > kMostPairWork) {
+    notes_.push_back(std::to_string(hosts) +
+                     " hosts are too many to compare each two of them: the clocks of two hosts are "
+                     "known as well as both are against the reference");
     return;
   }
   pairs_.resize(hosts);

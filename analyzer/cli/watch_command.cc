@@ -28,6 +28,7 @@
 #include "analyzer/cli/output.h"
 #include "analyzer/cli/watch_takers.h"
 #include "analyzer/report/numbers.h"
+#include "launch/files.h"
 #include "live/finding_outlet.h"
 #include "live/moment.h"
 #include "live/running_command.h"
@@ -89,9 +90,7 @@ class FindingFile {
     constexpr mode_t kPrivate = 0600;
     const int file =
         open(path_.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOFOLLOW, kPrivate);
-    const bool is_written =
-        file >= 0 && write(file, line.data(), line.size()) == static_cast<ssize_t>(line.size());
-    if (!is_written) {
+    if (file < 0 || !launch::write_whole(file, line)) {
       print_launch_notes("watch", {"--output " + path_ + ": " + std::strerror(errno)});
     }
     if (file >= 0) {

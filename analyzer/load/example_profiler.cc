@@ -41,13 +41,15 @@ std::string_view text_of(std::string_view line, std::string_view key) {
   return value.substr(0, value.find_first_of(",} "));
 }
 
-std::optional<std::uint64_t> number_of(std::string_view line, std::string_view key) {
-  const std::string_view digits = text_of(line, key);
+std::optional<std::uint64_t> number_in(std::string_view digits) {
   std::uint64_t number = 0;
   const char* const end = digits.data() + digits.size();
   const auto [rest, error] = std::from_chars(digits.data(), end, number);
-  return error == std::errc() && rest == end && !digits.empty() ? std::optional(number)
-                                                                : std::nullopt;
+  return error == std::errc() && rest == end ? std::optional(number) : std::nullopt;
+}
+
+std::optional<std::uint64_t> number_of(std::string_view line, std::string_view key) {
+  return number_in(text_of(line, key));
 }
 
 std::optional<std::uint32_t> small_number_of(std::string_view line, std::string_view key) {
@@ -57,23 +59,24 @@ std::optional<std::uint32_t> small_number_of(std::string_view line, std::string_
              : std::nullopt;
 }
 
-// From microseconds with a fraction. 0 is the profiler's word for a time that it does not have.
-std::optional<std::int64_t> time_of(std::string_view line) {
+using Time = std::optional<std::int64_t>;
+
+// Reads microseconds with a fraction. False if the text is something else.
+bool read_time(std::string_view text, Time& time_ns) {
   constexpr std::uint64_t kMost_us = std::uint64_t{1} << 50;
   constexpr std::size_t kFractionDigits = 3;
-  const std::string_view text = text_of(line, R"("ts":)");
-  std::uint64_t us = 0;
-  const char* const end = text.data() + text.size();
-  auto [rest, error] = std::from_chars(text.data(), end, us);
-  if (error != std::errc() || us > kMost_us) {
-    return std::nullopt;
+  const std::size_t point = text.find('.');
+  const auto us = number_in(text.substr(0, point));
+  std::string fraction(point == text.npos ? "0" : text.substr(point + 1));
+  if (!us || *us > kMost_us || fraction.empty() ||
+      fraction.find_first_not_of("0123456789") != fraction.npos) {
+    return false;
   }
-  std::string fraction = rest < end && *rest == '.' ? std::string(rest + 1, end) : std::string();
   fraction.resize(kFractionDigits, '0');
-  std::int64_t ns = 0;
-  std::from_chars(fraction.data(), fraction.data() + fraction.size(), ns);
-  ns += static_cast<std::int64_t>(us) * 1000;
-  return ns > 0 ? std::optional(ns) : std::nullopt;
+  const auto ns = static_cast<std::int64_t>(*us * 1000 + number_in(fraction).value_or(0));
+  time_ns =
+      ns > 0 ? Time(ns) : Time();  // 0 is the profiler's word for a time that it does not have
+  return true;
 }
 
 // NCCL 2.23 gave the number of a datatype.
@@ -82,12 +85,9 @@ std::string_view datatype_of(std::string_view text) {
       "ncclInt8",    "ncclUint8",    "ncclInt32",      "ncclUint32",
       "ncclInt64",   "ncclUint64",   "ncclFloat16",    "ncclFloat32",
       "ncclFloat64", "ncclBfloat16", "ncclFloat8e4m3", "ncclFloat8e5m2"};
-  std::size_t number = kNames.size();
-  const auto [rest, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  return error == std::errc() && number < kNames.size() ? kNames[number] : text;
+  const auto number = number_in(text);
+  return number && *number < kNames.size() ? kNames[*number] : text;
 }
-
-using Time = std::optional<std::int64_t>;
 
 void widen(Time& last_ns, const Time& time_ns) {
   last_ns = last_ns && time_ns ? std::max(last_ns, time_ns) : std::nullopt;
@@ -162,7 +162,10 @@ class ExampleReader {
       return "no line of NVIDIA's example profiler; it is left out";
     }
     pid_ = *pid;
-    const Time time_ns = time_of(line);
+    Time time_ns;
+    if (!read_time(text_of(line, R"("ts":)"), time_ns)) {
+      return "a time that is no number of microseconds; the line is left out";
+    }
     file_.last_ns = std::max(file_.last_ns.value_or(0), time_ns.value_or(0));
     const bool is_begin = phase == "b";
     if (kind == "COLL" || kind == "P2P") {

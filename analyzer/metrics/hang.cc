@@ -149,7 +149,7 @@ class Finder {
   }
 
   void find_stuck_operations() {
-    std::vector<std::vector<Stuck>> waiting;
+    std::vector<std::vector<Stuck>> of_operation;
     for (std::size_t i = 0; i < hang_.matches.operations.size(); ++i) {
       std::vector<Stuck> found = stuck_in(i);
       if (found.empty()) {
@@ -158,6 +158,7 @@ class Finder {
       StuckOperation made;
       made.matched = i;
       made.is_doubtful = true;
+      std::set<std::uint32_t> waiting;  // in a group a rank has several parts
       for (const Stuck& stuck : found) {
         const Position& position = hang_.positions[stuck.position];
         const Front& front = position.fronts[stuck.front];
@@ -166,16 +167,14 @@ class Finder {
           made.since_ns = since_ns;
           made.since_file = position.file;
         }
-        // In a group a rank has several parts.
-        if (std::find(made.waiting.begin(), made.waiting.end(), stuck.position) ==
-            made.waiting.end()) {
+        if (waiting.insert(stuck.position).second) {
           made.waiting.push_back(stuck.position);
         }
         made.waited_ns = std::max(made.waited_ns, front.waited_ns);
         made.is_doubtful = made.is_doubtful && has_lost_records(traces_.files[position.file]);
       }
       hang_.operations.push_back(std::move(made));
-      waiting.push_back(std::move(found));
+      of_operation.push_back(std::move(found));
     }
     std::vector<std::uint32_t> order(hang_.operations.size());
     for (std::uint32_t i = 0; i < order.size(); ++i) {
@@ -187,7 +186,7 @@ class Finder {
     std::vector<StuckOperation> sorted;
     for (std::uint32_t i = 0; i < order.size(); ++i) {
       sorted.push_back(std::move(hang_.operations[order[i]]));
-      for (Stuck stuck : waiting[order[i]]) {
+      for (Stuck stuck : of_operation[order[i]]) {
         stuck.node = i;
         of_file_[hang_.positions[stuck.position].file].push_back(stuck);
       }

@@ -44,38 +44,23 @@ Symbols symbols_of(const model::Traces& traces, const match::Matches& matches,
   return symbols;
 }
 
-// All communicators, then each, the one with the most calls first.
-std::vector<std::optional<std::uint32_t>> communicators_to_try(const match::Matches& matches,
-                                                               const std::vector<OwnCall>& calls) {
-  std::map<std::uint32_t, std::uint64_t> counts;
+// What may repeat: the calls of all communicators, then those of each, the one with the most first.
+using CallsToTry = std::vector<std::pair<std::optional<std::uint32_t>, std::vector<OwnCall>>>;
+
+CallsToTry calls_to_try(const match::Matches& matches, const std::vector<OwnCall>& calls) {
+  CallsToTry to_try = {{std::nullopt, calls}};
+  std::map<std::uint32_t, std::vector<OwnCall>> by_communicator;
   for (const OwnCall& call : calls) {
-    ++counts[matches.operations[call.operation].communicator];
+    by_communicator[matches.operations[call.operation].communicator].push_back(call);
   }
-  std::vector<std::pair<std::uint64_t, std::uint32_t>> most;
-  most.reserve(counts.size());
-  for (const auto& [communicator, count] : counts) {
-    most.emplace_back(count, communicator);
-  }
-  std::stable_sort(most.begin(), most.end(),
-                   [](const auto& a, const auto& b) { return a.first > b.first; });
-  std::vector<std::optional<std::uint32_t>> to_try;
-  to_try.reserve(most.size() + 1);
-  to_try.emplace_back(std::nullopt);
-  for (const auto& [count, communicator] : most) {
-    if (most.size() > 1) {
-      to_try.emplace_back(communicator);
+  if (by_communicator.size() > 1) {
+    for (auto& [communicator, own] : by_communicator) {
+      to_try.emplace_back(communicator, std::move(own));
     }
   }
+  std::stable_sort(to_try.begin(), to_try.end(),
+                   [](const auto& a, const auto& b) { return a.second.size() > b.second.size(); });
   return to_try;
-}
-
-std::vector<OwnCall> calls_in(const match::Matches& matches, const std::vector<OwnCall>& calls,
-                              const std::optional<std::uint32_t>& communicator) {
-  std::vector<OwnCall> chosen;
-  std::copy_if(calls.begin(), calls.end(), std::back_inserter(chosen), [&](const OwnCall& call) {
-    return !communicator || matches.operations[call.operation].communicator == *communicator;
-  });
-  return chosen;
 }
 
 Periods search(const Symbols& symbols, const IterationScope& scope, std::size_t length) {
@@ -148,11 +133,10 @@ Repetition try_scope(const model::Traces& traces, const match::Matches& matches,
                      std::size_t length) {
   Repetition tried;
   tried.scope = scope;
-  tried.calls = calls_in(matches, calls, scope.communicator);
-  tried.symbols = symbols_of(traces, matches, tried.calls, scope);
+  tried.symbols = symbols_of(traces, matches, calls, scope);
   tried.periods = search(tried.symbols, scope, length);
   if (length == 0) {
-    prefer_shorter(tried.calls, tried.symbols, tried.periods);
+    prefer_shorter(calls, tried.symbols, tried.periods);
   }
   return tried;
 }
@@ -163,7 +147,8 @@ const Period& chosen_of(const Repetition& repetition) {
 
 // Whether what repeats is only made longer by a root that goes around. A loop over the roots within
 // an iteration looks the same, but has a pause before its first turn only.
-bool is_rotation_of(const Repetition& with_roots, const Repetition& without) {
+bool is_rotation_of(const std::vector<OwnCall>& calls, const Repetition& with_roots,
+                    const Repetition& without) {
   const Period& longer = chosen_of(with_roots);
   const Period& shorter = chosen_of(without);
   const std::size_t turn = shorter.block.size();
@@ -173,9 +158,8 @@ bool is_rotation_of(const Repetition& with_roots, const Repetition& without) {
   if (longer.block.size() % turn != 0) {
     return true;
   }
-  const auto pauses_ns =
-      median_pauses(with_roots.calls, with_roots.symbols,
-                    begin_after_pause(with_roots.calls, with_roots.symbols, longer.block));
+  const auto pauses_ns = median_pauses(calls, with_roots.symbols,
+                                       begin_after_pause(calls, with_roots.symbols, longer.block));
   std::int64_t others_ns = 0;
   for (std::size_t place = turn; place < pauses_ns.size(); place += turn) {
     others_ns = std::max(others_ns, pauses_ns[place].value_or(0));
@@ -187,32 +171,37 @@ bool is_rotation_of(const Repetition& with_roots, const Repetition& without) {
 
 Repetition find_repetition(const model::Traces& traces, const match::Matches& matches,
                            const std::vector<OwnCall>& calls, std::size_t length) {
+  CallsToTry to_try = calls_to_try(matches, calls);
   std::optional<Repetition> first;
-  for (const auto& communicator : communicators_to_try(matches, calls)) {
+  for (auto& [communicator, own] : to_try) {
+    const auto with_calls = [&own = own](Repetition&& tried) {
+      tried.calls = std::move(own);
+      return std::move(tried);
+    };
     for (const bool with_sizes : {true, false}) {
-      Repetition tried =
-          try_scope(traces, matches, calls, {communicator, with_sizes, true}, length);
+      Repetition tried = try_scope(traces, matches, own, {communicator, with_sizes, true}, length);
       const bool is_found = tried.periods.chosen.has_value();
       if (is_found && length > 0) {
-        return tried;
+        return with_calls(std::move(tried));
       }
       Repetition without =
-          try_scope(traces, matches, calls, {communicator, with_sizes, false}, length);
+          try_scope(traces, matches, own, {communicator, with_sizes, false}, length);
       if (without.symbols != tried.symbols && without.periods.chosen &&
-          (!is_found || is_rotation_of(tried, without))) {
+          (!is_found || is_rotation_of(own, tried, without))) {
         if (is_found) {
           without.with_roots_length = chosen_of(tried).block.size();
         }
-        return without;
+        return with_calls(std::move(without));
       }
       if (is_found) {
-        return tried;
+        return with_calls(std::move(tried));
       }
       if (!first) {
         first = std::move(tried);
       }
     }
   }
+  first->calls = std::move(to_try.front().second);
   return std::move(*first);
 }
 

@@ -112,7 +112,6 @@ double power_of(const std::vector<double>& values) {
   return std::inner_product(values.begin(), values.end(), values.begin(), 0.0);
 }
 
-// the first pair of lags whose sum is not above 0 (Geyer's initial positive sequence).
 double correlation_time(const std::vector<std::vector<double>>& series) {
   std::vector<std::vector<double>> ranks;
   std::vector<double> powers;

@@ -2,6 +2,8 @@
 #include "analyzer/metrics/topology.h"
 
 #include <algorithm>
+#include <map>
+#include <string_view>
 #include <tuple>
 #include <utility>
 
@@ -150,16 +152,14 @@ std::vector<HostMachine> find_hosts(const model::Traces& traces) {
 // Compares the readings of ranks of one host: they must agree on what they all see.
 void compare_ranks(const model::Traces& traces, const Topology& topology,
                    std::vector<TopologyFinding>& findings) {
-  for (const HostMachine& host : topology.hosts) {
-    std::vector<Seen> all;
-    for (const RankGpu& rank : topology.ranks) {
-      const Machine* const machine =
-          rank.host == host.host ? first_reading(traces.files[rank.file]) : nullptr;
-      if (machine != nullptr) {
-        all.push_back({rank.label, facts_by_address(*machine)});
-      }
+  std::map<std::string_view, std::vector<Seen>> by_host;
+  for (const RankGpu& rank : topology.ranks) {
+    if (const Machine* const machine = first_reading(traces.files[rank.file])) {
+      by_host[rank.host].push_back({rank.label, facts_by_address(*machine)});
     }
-    for (const std::string& text : differences(all, "ranks", false)) {
+  }
+  for (const HostMachine& host : topology.hosts) {
+    for (const std::string& text : differences(by_host[host.host], "ranks", false)) {
       findings.push_back({"topology-differs",
                           "The ranks of host " + host.host + " do not see the same: " + text + '.',
                           false});

@@ -82,15 +82,17 @@ class CallsDocument {
     for (const std::string& line : run_lines(matches_.runs.runs)) {
       document_.sentences.push_back(line);
     }
-    for (const match::Communicator& communicator : matches_.communicators) {
+    const JobRanks job_ranks(traces_, matches_.communicators);
+    for (std::uint32_t i = 0; i < matches_.communicators.size(); ++i) {
+      const match::Communicator& communicator = matches_.communicators[i];
       const auto absent = match::ranks_without_trace(communicator);
       if (!absent.empty()) {
         document_.notes.push_back(label_of(communicator) + ": no " + file_word(traces_) + " of " +
                                   match::rank_list(absent));
       }
-      if (const auto ranks = job_ranks_text(traces_, communicator, {}); !ranks.empty()) {
+      if (const auto ranks = job_ranks.text(i, {}); !ranks.empty()) {
         document_.notes.push_back(ranks);
-      } else if (!job_ranks(traces_, communicator).empty()) {
+      } else if (!job_ranks.of(i).empty()) {
         document_.notes.push_back(label_of(communicator) +
                                   ": its ranks are not those of the job; `ringside "
                                   "communicators` lists both");

@@ -11,7 +11,6 @@
 #include "analyzer/report/align_report.h"
 #include "analyzer/report/call_sites.h"
 #include "analyzer/report/hang_sentences.h"
-#include "analyzer/report/job_ranks.h"
 #include "analyzer/report/numbers.h"
 #include "analyzer/report/summary.h"
 
@@ -87,7 +86,7 @@ class HangReport {
     return position.rank ? Cell(std::uint64_t{*position.rank}) : Cell();
   }
   Cell job_rank_cell(const metrics::Position& position) const {
-    const auto ranks = job_ranks(traces_, hang_.matches.communicators[position.communicator]);
+    const auto& ranks = text_.job_ranks().of(position.communicator);
     return position.rank && *position.rank < ranks.size()
                ? Cell(std::uint64_t{ranks[*position.rank]})
                : Cell();

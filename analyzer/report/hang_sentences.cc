@@ -12,7 +12,6 @@
 #include "analyzer/model/call_site.h"
 #include "analyzer/model/joined.h"
 #include "analyzer/report/document.h"
-#include "analyzer/report/job_ranks.h"
 #include "analyzer/report/numbers.h"
 
 namespace ringside::report {
@@ -346,8 +345,7 @@ std::string HangSentences::ranks_of_job(std::uint32_t operation) const {
   }
   std::string text;
   for (const auto& [communicator, ranks] : named) {
-    const std::string of_one =
-        job_ranks_text(traces_, hang_.matches.communicators[communicator], ranks);
+    const std::string of_one = text_.job_ranks().text(communicator, ranks);
     text += of_one.empty() ? "" : ' ' + of_one + '.';
   }
   return text;

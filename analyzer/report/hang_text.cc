@@ -5,7 +5,6 @@
 #include <array>
 
 #include "analyzer/report/document.h"
-#include "analyzer/report/job_ranks.h"
 #include "analyzer/report/numbers.h"
 #include "analyzer/report/summary.h"
 
@@ -135,7 +134,7 @@ std::string HangText::place(std::uint32_t position) const {
   if (!process.host.empty()) {
     return rank + " (host " + process.host + ", pid " + std::to_string(process.pid) + ")";
   }
-  const auto of_job = job_ranks(traces_, hang_.matches.communicators[of.communicator]);
+  const auto& of_job = job_ranks_.of(of.communicator);
   return of.rank && *of.rank < of_job.size() && of_job[*of.rank] != *of.rank
              ? rank + " (rank " + std::to_string(of_job[*of.rank]) + " of the job)"
              : rank;

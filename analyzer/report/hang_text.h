@@ -9,6 +9,7 @@
 
 #include "analyzer/match/describe.h"
 #include "analyzer/metrics/hang_network.h"
+#include "analyzer/report/job_ranks.h"
 
 namespace ringside::report {
 
@@ -26,7 +27,8 @@ enum class Cause : std::uint8_t {
 /// Names, lists of ranks, and the cause of each stuck operation.
 class HangText {
  public:
-  HangText(const model::Traces& traces, const metrics::Hang& hang) : traces_(traces), hang_(hang) {}
+  HangText(const model::Traces& traces, const metrics::Hang& hang)
+      : traces_(traces), hang_(hang), job_ranks_(traces, hang.matches.communicators) {}
 
   Cause cause_of(std::uint32_t operation) const;
   /// "AllReduce seq 7 of communicator world".
@@ -54,10 +56,12 @@ class HangText {
   std::string waited(std::uint32_t operation) const;
   bool is_in_cycle(std::uint32_t operation) const;
   bool is_cycle_of_one_communicator() const;
+  const JobRanks& job_ranks() const { return job_ranks_; }
 
  private:
   const model::Traces& traces_;
   const metrics::Hang& hang_;
+  const JobRanks job_ranks_;
 };
 
 /// "rank 5", "ranks 0-3, 7".

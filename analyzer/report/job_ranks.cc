@@ -9,6 +9,7 @@
 #include "analyzer/report/summary.h"
 
 namespace ringside::report {
+namespace {
 
 // The reader of dumps has them in the communicator's identity: "name [1, 3]".
 std::vector<std::uint32_t> job_ranks(const model::Traces& traces,
@@ -34,9 +35,19 @@ std::vector<std::uint32_t> job_ranks(const model::Traces& traces,
   return is_other && ranks.size() == communicator.nranks ? ranks : std::vector<std::uint32_t>();
 }
 
-std::string job_rank_list(const model::Traces& traces, const match::Communicator& communicator,
-                          const std::vector<std::uint32_t>& ranks) {
-  const std::vector<std::uint32_t> of_job = job_ranks(traces, communicator);
+}  // namespace
+
+JobRanks::JobRanks(const model::Traces& traces,
+                   const std::vector<match::Communicator>& communicators)
+    : communicators_(communicators) {
+  for (const match::Communicator& communicator : communicators) {
+    of_job_.push_back(job_ranks(traces, communicator));
+  }
+}
+
+std::string JobRanks::list(std::uint32_t communicator,
+                           const std::vector<std::uint32_t>& ranks) const {
+  const std::vector<std::uint32_t>& of_job = of_job_[communicator];
   std::vector<std::uint32_t> found;
   for (const std::uint32_t rank : ranks) {
     if (rank < of_job.size()) {
@@ -46,11 +57,10 @@ std::string job_rank_list(const model::Traces& traces, const match::Communicator
   return found.empty() ? "" : match::rank_list(found);
 }
 
-std::string job_ranks_text(const model::Traces& traces, const match::Communicator& communicator,
-                           std::vector<std::uint32_t> ranks) {
+std::string JobRanks::text(std::uint32_t communicator, std::vector<std::uint32_t> ranks) const {
   constexpr std::uint32_t kNamed = 8;
-  const std::vector<std::uint32_t> of_job = job_ranks(traces, communicator);
-  if (communicator.nranks <= kNamed) {
+  const std::vector<std::uint32_t>& of_job = of_job_[communicator];
+  if (communicators_[communicator].nranks <= kNamed) {
     ranks.clear();
     for (std::uint32_t rank = 0; rank < of_job.size(); ++rank) {
       ranks.push_back(rank);
@@ -71,8 +81,9 @@ std::string job_ranks_text(const model::Traces& traces, const match::Communicato
     others += between + std::to_string(of_job[ranks[i]]);
   }
   const bool is_one = count == 1;
-  return std::string(is_one ? "Rank " : "Ranks ") + own + " of " + label_of(communicator) +
-         (is_one ? " is rank " : " are ranks ") + others + " of the job";
+  return std::string(is_one ? "Rank " : "Ranks ") + own + " of " +
+         label_of(communicators_[communicator]) + (is_one ? " is rank " : " are ranks ") + others +
+         " of the job";
 }
 
 }  // namespace ringside::report

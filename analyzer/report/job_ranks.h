@@ -14,19 +14,26 @@
 
 namespace ringside::report {
 
-/// The rank in the job of each rank of a communicator; none if no dump lists them, or all are
-/// equal.
-std::vector<std::uint32_t> job_ranks(const model::Traces& traces,
-                                     const match::Communicator& communicator);
+class JobRanks {
+ public:
+  /// The communicators must outlive this.
+  JobRanks(const model::Traces& traces, const std::vector<match::Communicator>& communicators);
 
-/// "ranks 1, 3" for the ranks 0 and 1 of [1, 3]; empty if job_ranks() has none.
-std::string job_rank_list(const model::Traces& traces, const match::Communicator& communicator,
-                          const std::vector<std::uint32_t>& ranks);
+  /// The rank in the job of each rank of a communicator; none if no dump lists them, or all are
+  /// equal.
+  const std::vector<std::uint32_t>& of(std::uint32_t communicator) const {
+    return of_job_[communicator];
+  }
+  /// "ranks 1, 3" for the ranks 0 and 1 of [1, 3]; empty if of() has none.
+  std::string list(std::uint32_t communicator, const std::vector<std::uint32_t>& ranks) const;
+  /// "Ranks 0, 1 of mesh_dp are ranks 1, 3 of the job": all of a small communicator, else those
+  /// that are given, up to eight. Empty if of() has none.
+  std::string text(std::uint32_t communicator, std::vector<std::uint32_t> ranks) const;
 
-/// "Ranks 0, 1 of mesh_dp are ranks 1, 3 of the job": all of a small communicator, else those that
-/// are given, up to eight. Empty if job_ranks() has none.
-std::string job_ranks_text(const model::Traces& traces, const match::Communicator& communicator,
-                           std::vector<std::uint32_t> ranks);
+ private:
+  const std::vector<match::Communicator>& communicators_;
+  std::vector<std::vector<std::uint32_t>> of_job_;  // by communicator
+};
 
 }  // namespace ringside::report
 

@@ -65,7 +65,8 @@ class MatchDocument {
         judgements_(judgements),
         findings_(std::move(findings)),
         has_frames_(has_frames),
-        is_all_read_(is_all_read) {}
+        is_all_read_(is_all_read),
+        job_ranks_(traces, matches.communicators) {}
 
   Document make() {
     document_.command = "match";
@@ -179,7 +180,7 @@ class MatchDocument {
     const std::string number = ':' + std::to_string(operation.number);
     Finding finding = {severity_of(judgement.verdict), kind_of(judgement.verdict),
                        match_sentence(traces_, matches_, judgements_, i)};
-    if (const auto ranks = job_ranks_text(traces_, communicator, ranks_named_in(i));
+    if (const auto ranks = job_ranks_.text(operation.communicator, ranks_named_in(i));
         !ranks.empty()) {
       finding.text += ". " + ranks;
     }
@@ -196,7 +197,7 @@ class MatchDocument {
   }
 
   Cell job_ranks_cell(std::uint32_t communicator, const std::vector<std::uint32_t>& ranks) const {
-    std::string list = job_rank_list(traces_, matches_.communicators[communicator], ranks);
+    std::string list = job_ranks_.list(communicator, ranks);
     return list.empty() ? Cell() : Cell(std::move(list));
   }
 
@@ -315,6 +316,7 @@ class MatchDocument {
   const std::vector<match::CommunicatorFindings> findings_;
   const bool has_frames_;
   const bool is_all_read_;
+  const JobRanks job_ranks_;
   std::array<std::uint64_t, match::kVerdictCount> total_{};
   Document document_;
   Table sides_;

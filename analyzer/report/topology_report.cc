@@ -9,6 +9,7 @@
 
 #include "analyzer/match/describe.h"
 #include "analyzer/model/joined.h"
+#include "analyzer/model/natural_order.h"
 #include "analyzer/report/numbers.h"
 
 namespace ringside::report {
@@ -128,9 +129,11 @@ Cell pcie_text(const std::optional<std::uint32_t>& generation,
 }
 
 const HostMachine* host_named(const Topology& topology, const std::string& host) {
-  const auto found = std::find_if(topology.hosts.begin(), topology.hosts.end(),
-                                  [&](const HostMachine& machine) { return machine.host == host; });
-  return found == topology.hosts.end() ? nullptr : &*found;
+  const auto found = std::lower_bound(topology.hosts.begin(), topology.hosts.end(), host,
+                                      [](const HostMachine& machine, const std::string& name) {
+                                        return model::NaturalLess()(machine.host, name);
+                                      });
+  return found == topology.hosts.end() || found->host != host ? nullptr : &*found;
 }
 
 // The adapters that are nearest to the GPU, and how near: "mlx5_0 (PIX)".

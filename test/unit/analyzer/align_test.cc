@@ -312,15 +312,15 @@ constexpr std::int64_t kMs = 1'000'000;
 }  // namespace
 
 TEST_CASE("a chain of many hosts is bounded to its end") {
-  constexpr std::uint32_t kHosts = 100;
-  Hosts job(kHosts);
-  for (std::uint32_t link = 0; link + 1 < kHosts; ++link) {
+  const std::uint32_t hosts = GENERATE(100U, 400U);
+  Hosts job(hosts);
+  for (std::uint32_t link = 0; link + 1 < hosts; ++link) {
     for (const std::uint32_t end : {0U, 1U}) {
       const std::uint32_t context = 2 - end;
       job.join(link + end, context, "0x" + std::to_string(link), end, 2);
       for (int i = 0; i < 3; ++i) {
         // Late links first, so that bounds do not pass the whole chain in one pass.
-        const std::int64_t start_ns = (10 + i * 1000 + std::int64_t{kHosts - link} * 2) * kMs;
+        const std::int64_t start_ns = (10 + i * 1000 + std::int64_t{hosts - link} * 2) * kMs;
         auto operation = job.call(link + end, context, "AllReduce", start_ns, start_ns + kMs);
         operation.seq = static_cast<std::uint64_t>(i);
         job.add(link + end, operation);
@@ -328,7 +328,12 @@ TEST_CASE("a chain of many hosts is bounded to its end") {
     }
   }
   const auto alignment = align::Alignment::estimate(job.traces);
-  CHECK(alignment.notes().empty());
+  // So many cannot be compared two by two.
+  const std::vector<std::string> notes = {
+      "400 hosts are too many to compare each two of them: the clocks of two hosts are known as "
+      "well "
+      "as both are against the reference"};
+  CHECK(alignment.notes() == (hosts == 400 ? notes : std::vector<std::string>()));
   for (const align::HostOffset& host : alignment.hosts()) {
     CHECK(host.is_bounded);
     CHECK(std::abs(host.offset_ns) <= host.uncertainty_ns);

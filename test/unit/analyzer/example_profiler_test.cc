@@ -135,5 +135,20 @@ TEST_CASE("a trace of the example profiler without events says how to get some")
   CHECK_FALSE(begins_as_durations("[\n{\"name\": \"x\", \"cat\": \"other\", \"ph\": \"b\""));
 }
 
+TEST_CASE("a time or a datatype with something behind its number is none") {
+  for (const char* const ts : {"10abc.9", "10.9x", "10.1234y", "10.", "abc", "1e3"}) {
+    CAPTURE(ts);
+    const Dump records = read_events(file_of(collective(0, "") + collective(1, "", ts)));
+    CHECK(records.file.bad_lines == 1);
+    CHECK(records.file.operations.size() == 1);
+  }
+  std::string text = file_of(collective(0, ""));
+  const std::string name = R"("ncclFloat32")";
+  text.replace(text.find(name), name.size(), R"("2abc")");
+  const Dump records = read_events(text);
+  CHECK(records.names.text(records.file.operations[0].datatype) == "2abc");
+  CHECK_FALSE(records.file.operations[0].bytes);
+}
+
 }  // namespace
 }  // namespace ringside::load

@@ -1,7 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <cerrno>
+#include <csignal>
+#include <cstdlib>
 #include <map>
 #include <string>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "launch/doctor.h"
 #include "launch/files.h"
@@ -190,6 +196,27 @@ TEST_CASE("names of files and of their directory") {
   CHECK(is_trace_name("ringside.job.host.1.2.s000002.json.gz"));
   CHECK_FALSE(is_trace_name("ringside.job.host.1.2.rings"));
   CHECK_FALSE(is_trace_name("ringside.job.host.1.2.json.gz.tmp"));
+}
+
+TEST_CASE("a text that cannot be written whole is told with the reason of now") {
+  std::string path = "/tmp/ringside-launch-test-XXXXXX";
+  const int file = mkstemp(path.data());
+  REQUIRE(file >= 0);
+  unlink(path.c_str());
+  REQUIRE(write_whole(file, "one\n"));
+  const pid_t child = fork();
+  if (child == 0) {  // the limit is for good
+    std::signal(SIGXFSZ, SIG_IGN);
+    const rlimit limit{8, 8};
+    const bool is_limited = setrlimit(RLIMIT_FSIZE, &limit) == 0;
+    errno = 0;
+    _exit(is_limited && !write_whole(file, "a second line\n") && errno == EFBIG ? 0 : 1);
+  }
+  int status = -1;
+  REQUIRE(waitpid(child, &status, 0) == child);
+  CHECK(status == 0);
+  CHECK(lseek(file, 0, SEEK_END) == 8);
+  close(file);
 }
 
 TEST_CASE("text that a shell reads") {
