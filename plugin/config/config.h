@@ -34,6 +34,7 @@ struct Config {
   std::uint64_t journal_bytes = std::uint64_t{32} << 20;
   std::string drain_cpus;  ///< a list that parse_cpu_list takes; empty: any
   int drain_nice = 0;
+  int exit_seconds = 20;      ///< schedulers allow 30 between the signal to end and SIGKILL
   double record_seconds = 0;  ///< 0: until recording is stopped
   double hang_seconds = 0;    ///< 0: no watch
   std::string on_hang;        ///< a shell's command; empty: none

@@ -20,7 +20,7 @@ class ControlService {
   /// if no socket is wanted, or there is no directory. Once.
   void begin(const Config& config, Log& log) RINGSIDE_REQUIRES(threads::kDrainThread);
   /// As ControlSocket::end().
-  void end() { socket_.end(); }
+  void end(threads::Clock::time_point until) noexcept { socket_.end(until); }
   void close_in_child() noexcept { socket_.close_in_child(); }
 
  private:

@@ -16,13 +16,13 @@
 #include <utility>
 
 #include "plugin/journal/journal_format.h"
-#include "plugin/record/own_descriptor.h"
+#include "plugin/posix/own_descriptor.h"
 #include "plugin/threads/background_thread.h"
 
 namespace ringside::control {
 namespace {
 
-using Clock = std::chrono::steady_clock;
+using threads::Clock;
 
 // A client has this time to send a whole request, and to take the whole reply.
 constexpr auto kPatience = std::chrono::seconds(5);
@@ -100,7 +100,7 @@ void ControlSocket::end_socket(Descriptor& descriptor) noexcept {
 
 Result ControlSocket::listen_at(int directory, const std::string& path) {
   const int listener =
-      record::own_descriptor(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+      posix::own_descriptor(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   if (listener < 0) {
     return Result(errno);
   }
@@ -121,7 +121,7 @@ Result ControlSocket::listen_at(int directory, const std::string& path) {
       renameat(directory, assemble::kNewControlName, directory, assemble::kControlName) != 0) {
     return Result(errno);
   }
-  const int wake = record::own_descriptor(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+  const int wake = posix::own_descriptor(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
   wake_.store(wake, std::memory_order_relaxed);
   return Result::of_call(wake >= 0);
 }
@@ -148,8 +148,11 @@ Result ControlSocket::begin(int directory, const std::string& path, Handler hand
   return begun;
 }
 
-void ControlSocket::end() {
-  threads::MutexLock lock(mutex_);
+void ControlSocket::end(threads::Clock::time_point until) noexcept {
+  threads::MutexLock lock(mutex_, until);
+  if (!lock.is_held()) {
+    return;
+  }
   is_to_end_ = true;
   if (!is_running_) {
     return;
@@ -158,7 +161,6 @@ void ControlSocket::end() {
   if (write(wake_.load(std::memory_order_relaxed), &one, sizeof one) != sizeof one) {
     return;
   }
-  const auto until = Clock::now() + std::chrono::seconds(1);
   while (is_running_ && lock.wait_until(ended_, until)) {
   }
 }
@@ -293,7 +295,7 @@ ControlSocket::Client* ControlSocket::place_for_new(Clients& clients, Clock::tim
 bool ControlSocket::accept_clients(Clients& clients) {
   const Clock::time_point begin = Clock::now();
   while (Client* const place = place_for_new(clients, begin)) {
-    const int connection = record::own_descriptor(accept4(
+    const int connection = posix::own_descriptor(accept4(
         listener_.load(std::memory_order_relaxed), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
     if (connection < 0) {
       return errno == EAGAIN || errno == ECONNABORTED || errno == EINTR;

@@ -9,7 +9,6 @@
 #include <array>
 #include <atomic>
 #include <chrono>
-#include <condition_variable>
 #include <cstddef>
 #include <functional>
 #include <string>
@@ -49,9 +48,9 @@ class ControlSocket {
   /// with the error of the system call.
   Result begin(int directory, const std::string& path, Handler handler, Refusal refusal);
 
-  /// Ends the thread, and waits for that for a second at most. Clients that wait for a reply get
-  /// none. The socket's file stays. Any thread.
-  void end();
+  /// Ends the thread, and waits for that, at most until this time. Clients that wait for a reply
+  /// get none. The socket's file stays. Any thread.
+  void end(threads::Clock::time_point until) noexcept;
 
   /// In the child of a fork: closes the parent's connections, which would otherwise outlive the
   /// parent.
@@ -84,7 +83,7 @@ class ControlSocket {
   Descriptor wake_{-1};  ///< an eventfd
   std::array<Descriptor, kMostClients> connections_;
   threads::Mutex mutex_;
-  std::condition_variable ended_;
+  threads::Condition ended_;
   bool is_running_ RINGSIDE_GUARDED_BY(mutex_) = false;
   bool is_to_end_ RINGSIDE_GUARDED_BY(mutex_) = false;
 };

@@ -57,7 +57,7 @@ bool DrainThread::survives(Step step) noexcept {
     writer_.note_memory_short();
     if (!memory_told_) {
       memory_told_ = true;
-      log_.warn_plainly(
+      log_.warn(
           "out of memory: events are lost and counted, and the trace may be incomplete; the "
           "application is not affected");
     }
@@ -122,8 +122,9 @@ bool DrainThread::wait(int idle_cycles) {
 // Does one pass. `final`: the process exits, and the trace ends. Returns false if nothing was done.
 bool DrainThread::cycle(bool final) {
   const std::size_t due_dumps = session_.due_dumps();
-  if (!final) {
-    session_.look_at_masks();
+  session_.look_at_masks();
+  if (final) {
+    session_.end_recording();  // that look may have opened the gate again
   }
   session_.directories().keep_locks();
   // All older records are of communicators and windows whose notes have come by now.

@@ -4,7 +4,6 @@
 #ifndef RINGSIDE_PLUGIN_DRAIN_DRAIN_THREAD_H
 #define RINGSIDE_PLUGIN_DRAIN_DRAIN_THREAD_H
 
-#include <chrono>
 #include <memory>
 
 #include "plugin/config/config.h"
@@ -29,9 +28,9 @@ class DrainThread {
   /// Starts the thread. Returns false if that fails. Called once.
   bool start();
 
-  /// Waits, at most until this time, until no dump is being written. The thread must have ended.
-  void wait_for_dumps(std::chrono::steady_clock::time_point until) {
-    dump_writer_.wait_until_idle(until);
+  /// As DumpWriter::wait_until_idle(). The thread must have ended.
+  bool wait_for_dumps(threads::Clock::time_point until) {
+    return dump_writer_.wait_until_idle(until);
   }
 
  private:

@@ -68,8 +68,11 @@ void DumpWriter::write(std::shared_ptr<Dump> dump, exporting::TraceSnapshot cont
   is_running_ = true;
 }
 
-bool DumpWriter::wait_until_idle(std::chrono::steady_clock::time_point until) {
-  threads::MutexLock lock(mutex_);
+bool DumpWriter::wait_until_idle(threads::Clock::time_point until) {
+  threads::MutexLock lock(mutex_, until);
+  if (!lock.is_held()) {
+    return false;
+  }
   while (is_running_ && lock.wait_until(idle_, until)) {
   }
   return !is_running_;

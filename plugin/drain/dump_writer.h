@@ -6,7 +6,6 @@
 #define RINGSIDE_PLUGIN_DRAIN_DUMP_WRITER_H
 
 #include <chrono>
-#include <condition_variable>
 #include <deque>
 #include <memory>
 #include <optional>
@@ -42,7 +41,7 @@ class Dump {
 
   const std::string path_;
   mutable threads::Mutex mutex_;
-  mutable std::condition_variable done_;
+  mutable threads::Condition done_;
   State state_ RINGSIDE_GUARDED_BY(mutex_) = State::kAtWork;
   Result result_ RINGSIDE_GUARDED_BY(mutex_);
 };
@@ -61,7 +60,7 @@ class DumpWriter {
   void write(std::shared_ptr<Dump> dump, exporting::TraceSnapshot content);
 
   /// Waits until no dump is being written. Returns false if one still is at this time.
-  bool wait_until_idle(std::chrono::steady_clock::time_point until);
+  bool wait_until_idle(threads::Clock::time_point until);
 
  private:
   /// What is in flight takes up to 250 MB of each.
@@ -80,7 +79,7 @@ class DumpWriter {
   const std::string directory_;
   const std::string part_ending_;
   threads::Mutex mutex_;
-  std::condition_variable idle_;
+  threads::Condition idle_;
   /// The first job is being written; it keeps its address when others are added.
   std::deque<Job> jobs_ RINGSIDE_GUARDED_BY(mutex_);
   bool is_running_ RINGSIDE_GUARDED_BY(mutex_) = false;

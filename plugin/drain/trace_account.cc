@@ -97,10 +97,12 @@ void TraceAccount::count(TraceFigures& figures) const {
   const exporting::WriteCounts& deleted = files_.deleted();
   const assemble::AssemblerCounts& counts = assembler_.counts();
   std::uint64_t lost = 0;
+  std::uint64_t kept = 0;
   std::uint64_t rotated = 0;
   std::uint64_t given_up = 0;
   for (std::size_t type = 0; type < kAccountTypes; ++type) {
     lost += file.dropped[type] + file.dropped_memory[type] + counts.dropped_memory[type];
+    kept += file.written[type] + file.merged[type] + counts.sampled_out[type] + counts.stale[type];
     rotated += deleted.written[type] + deleted.merged[type];
     given_up += counts.given_up[type];
   }
@@ -110,6 +112,19 @@ void TraceAccount::count(TraceFigures& figures) const {
   figures.rotated.store(rotated, std::memory_order_relaxed);
   figures.given_up.store(given_up, std::memory_order_relaxed);
   figures.lost.store(lost, std::memory_order_relaxed);
+  figures.settled.store(kept + lost, std::memory_order_relaxed);
+}
+
+std::uint64_t TraceAccount::left(const TraceFigures& figures) {
+  std::uint64_t taken = 0;
+  for (std::size_t type = 0; type < kAccountTypes; ++type) {
+    exporting::TypeAccount of;
+    add_losses_of_rings(type, of);
+    taken += of.produced - of.filtered - of.dropped_ring_full - of.dropped_parent - of.stale -
+             of.dropped_no_ring;
+  }
+  const std::uint64_t settled = figures.settled.load(std::memory_order_relaxed);
+  return taken - std::min(taken, settled);
 }
 
 exporting::TraceEnd TraceAccount::end_of_trace() const {

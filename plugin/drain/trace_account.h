@@ -32,6 +32,10 @@ class TraceAccount {
   void count(assemble::Checkpoint& made) const;
   void count(TraceFigures& figures) const;
 
+  /// The number of callbacks that were neither written nor counted as lost when these figures were
+  /// made. Any thread.
+  static std::uint64_t left(const TraceFigures& figures);
+
   /// A step of the drain thread has thrown std::bad_alloc: the events at work are lost.
   void note_memory_short() { memory_was_short_ = true; }
   /// Sets how many marks and ranges the session had no room for, since the process began.

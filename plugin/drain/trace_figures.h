@@ -21,6 +21,7 @@ struct TraceFigures {
   std::atomic<std::uint64_t> rotated{0};
   std::atomic<std::uint64_t> given_up{0};
   std::atomic<std::uint64_t> lost{0};
+  std::atomic<std::uint64_t> settled{0};  ///< callbacks that are in the files, or counted as lost
 
   /// A file could not be made or written.
   void fail(int error) {

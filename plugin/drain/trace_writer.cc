@@ -245,6 +245,17 @@ std::uint64_t TraceWriter::dropped_by_rings() const {
   return dropped;
 }
 
+std::uint64_t TraceWriter::progress() const {
+  std::uint64_t progress = bytes_written();
+  record::RingPool& rings = record::g_recorder.rings();
+  for (std::uint32_t i = 0; i < rings.count(); ++i) {
+    if (const record::Ring* const ring = rings.ring(i); ring != nullptr) {
+      progress += ring->tail.load(std::memory_order_relaxed);
+    }
+  }
+  return progress;
+}
+
 bool TraceWriter::cannot_sample() const {
   return config_.sampled_of > 1 && facts_.abi_version != 0 &&
          facts_.abi_version <= assemble::kLastAbiWithoutSampling;

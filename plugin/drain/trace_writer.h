@@ -161,6 +161,10 @@ class TraceWriter {
   std::uint64_t given_up() const { return figures_.given_up.load(std::memory_order_relaxed); }
   /// The number of callbacks lost after they left the rings: a file not writable, or out of memory.
   std::uint64_t lost() const { return figures_.lost.load(std::memory_order_relaxed); }
+  /// The number of callbacks that are neither in the files so far nor counted as lost.
+  std::uint64_t callbacks_left() const { return TraceAccount::left(figures_); }
+  /// Another number as long as the drain thread takes records or writes.
+  std::uint64_t progress() const;
 
  private:
   void begin_trace();

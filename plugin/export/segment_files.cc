@@ -11,7 +11,7 @@
 #include <unistd.h>
 #include <utility>
 
-#include "plugin/record/own_descriptor.h"
+#include "plugin/posix/own_descriptor.h"
 
 namespace ringside::exporting {
 namespace {
@@ -78,7 +78,7 @@ Result SegmentFiles::make_file(std::uint32_t number, std::string path, const Seg
         unlink(made.path.c_str());
       }
       made.path.clear();
-      made.file = OpenFile(record::own_descriptor(memfd_create("ringside", MFD_CLOEXEC)));
+      made.file = OpenFile(posix::own_descriptor(memfd_create("ringside", MFD_CLOEXEC)));
       ended = Result::of_call(made.file.is_open());
       anonymous_ = true;
     }
@@ -270,7 +270,7 @@ Result SegmentFiles::hold_kept(std::vector<TracePart>& parts) const {
   parts.reserve(parts.size() + closed_.size() + 1);
   const auto hold = [&](int file, const Segment& segment, std::uint64_t to) {
     const bool is_first = parts.empty();
-    OpenFile held(record::own_descriptor(file));
+    OpenFile held(posix::own_descriptor(file));
     if (!held.is_open()) {
       return Result(errno);
     }

@@ -8,7 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "plugin/record/own_descriptor.h"
+#include "plugin/posix/own_descriptor.h"
 
 namespace ringside::exporting {
 
@@ -48,7 +48,7 @@ Result make_directories(const std::string& path) {
 }
 
 Result create_private(const std::string& path, OpenFile& file) {
-  file = OpenFile(record::own_descriptor(
+  file = OpenFile(posix::own_descriptor(
       open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600)));
   return Result::of_call(file.is_open());
 }
@@ -81,7 +81,7 @@ int OpenFile::duplicate() const {
     errno = checked.error();
     return -1;
   }
-  return record::own_descriptor(fcntl(descriptor_, F_DUPFD_CLOEXEC, 0));
+  return posix::own_descriptor(fcntl(descriptor_, F_DUPFD_CLOEXEC, 0));
 }
 
 bool OpenFile::is_at(const std::string& path) const {

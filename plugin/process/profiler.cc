@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "plugin/process/profiler.h"
 
+#include <algorithm>
+#include <array>
 #include <atomic>
 #include <chrono>
+#include <cstdio>
 #include <mutex>
 #include <new>
 #include <string>
@@ -13,6 +16,8 @@
 
 namespace ringside::control {
 namespace {
+
+using threads::Clock;
 
 std::atomic<Profiler*> g_profiler{nullptr};
 // Held while a profiler is made. A child of a fork has one of its own: its parent's may be locked.
@@ -27,13 +32,15 @@ struct LeftAlone {
 };
 std::atomic<LeftAlone*> g_left_alone{nullptr};
 
-// A file system that hangs must not hang the exit of the application for ever. Sanitizers make
-// writing ten times as slow.
+// The exit waits so long for a drain thread that neither takes records nor writes: the file system
+// may hang. Sanitizers make writing ten times as slow.
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-constexpr std::chrono::seconds kPatienceAtExit{30};
+constexpr std::chrono::seconds kPatience{30};
 #else
-constexpr std::chrono::seconds kPatienceAtExit{5};
+constexpr std::chrono::seconds kPatience{5};
 #endif
+constexpr std::chrono::seconds kPatienceWithClients{1};
+constexpr std::chrono::milliseconds kLookEvery{100};
 
 // The recorder is wiped in every child, by the kernel or by the handler of a fork.
 bool begins_anew_in_child() {
@@ -113,15 +120,50 @@ Profiler::Profiler(Config config)
 
 void Profiler::shut_down() noexcept {
   session_.end_recording();
-  const auto until = std::chrono::steady_clock::now() + kPatienceAtExit;
-  control_.end();
-  if (!session_.end_thread(until)) {
+  const Clock::time_point now = Clock::now();
+  const Clock::time_point last = now + std::chrono::seconds(config_.exit_seconds);
+  control_.end(std::min(last, now + kPatienceWithClients));
+  if (!end_drain_thread(last)) {
     return;
   }
   if (writer_.is_closed()) {
     session_.directories().remove(record::g_recorder.rings().count());
   }
-  drain_thread_.wait_for_dumps(until);
+  if (!drain_thread_.wait_for_dumps(std::min(last, Clock::now() + kPatience))) {
+    log_.warn("the process ends while a dump is being written: there is only a file .part of it");
+  }
+}
+
+bool Profiler::end_drain_thread(Clock::time_point last) noexcept {
+  std::uint64_t progress = writer_.progress();
+  Clock::time_point until = std::min(last, Clock::now() + kPatience);
+  while (!session_.end_thread(std::min(until, Clock::now() + kLookEvery))) {
+    const std::uint64_t before = std::exchange(progress, writer_.progress());
+    if (progress != before) {
+      until = std::min(last, Clock::now() + kPatience);
+    }
+    if (Clock::now() >= until) {
+      say_what_is_left(until < last);
+      return false;
+    }
+  }
+  return true;
+}
+
+void Profiler::say_what_is_left(bool stands_still) noexcept {
+  const RingDirectory& rings = session_.directories().rings();
+  const bool can_recover = rings.journal() != nullptr;
+  std::array<char, 1024> line;
+  std::snprintf(line.data(), line.size(),
+                "the process ends before its trace is complete, as %s: %llu callbacks are not in "
+                "it yet%s%s",
+                stands_still ? "writing it has stood still for some seconds"
+                             : "RINGSIDE_EXIT_SECONDS are over",
+                static_cast<unsigned long long>(writer_.callbacks_left()),
+                can_recover ? "; for those in files: ringside recover "
+                            : ", and they are lost, since the rings are in memory",
+                can_recover ? rings.path().c_str() : "");
+  log_.warn(line.data());
 }
 
 }  // namespace ringside::control

@@ -31,11 +31,16 @@ class Profiler {
 
   Session& session() { return session_; }
 
-  /// At exit of the process: writes what is left and ends the drain thread. Waits five seconds at
-  /// most.
+  /// At exit of the process: has the drain thread write what is left, and waits for it as long as
+  /// it makes progress, RINGSIDE_EXIT_SECONDS at most. What is left then stays for recovery, and
+  /// the log says so. It takes no memory: exit() may have been called in a handler that has
+  /// interrupted an allocation.
   void shut_down() noexcept;
 
  private:
+  bool end_drain_thread(threads::Clock::time_point last) noexcept;
+  void say_what_is_left(bool stands_still) noexcept;
+
   const Config config_;
   Log log_;
   TraceWriter writer_;

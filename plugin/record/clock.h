@@ -68,14 +68,15 @@ ClockReading read_clocks(ClockSource source) noexcept;
 
 /// The error of CLOCK_REALTIME, as the kernel knows it: it only repeats what a daemon told it last.
 struct RealtimeError {
-  bool is_known = false;  ///< false: the kernel does not answer
+  bool is_known = false;  ///< false: the kernel is not asked, or does not answer
   bool is_synchronised = false;
   std::uint64_t estimated_ns = 0;  ///< 0: not known
   std::uint64_t most_ns = 0;       ///< 0: not known
 };
 
-/// Asks the kernel (adjtimex, which changes nothing here). This is a call that takes a lock of the
-/// kernel, so it is not for the hot path.
+/// Asks the kernel (adjtimex, which changes nothing here). Nothing is known in a process with a
+/// filter of system calls (seccomp), which might end the process for this. The call takes a lock of
+/// the kernel, and reads a file, so it is not for the hot path.
 RealtimeError read_realtime_error() noexcept;
 
 }  // namespace ringside::record

@@ -10,8 +10,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "plugin/record/allocate_file.h"
-#include "plugin/record/own_descriptor.h"
+#include "plugin/posix/allocate_file.h"
+#include "plugin/posix/own_descriptor.h"
 
 namespace ringside::record {
 
@@ -35,12 +35,12 @@ void* map_anonymous(std::uint64_t bytes) noexcept {
 // Makes the file of a ring, with all its pages, so that no later event causes SIGBUS because the
 // file system is full by then. Returns its descriptor, or a negative error number.
 int make_file(int directory, const char* name, std::uint64_t bytes) noexcept {
-  const int file = own_descriptor(
+  const int file = posix::own_descriptor(
       openat(directory, name, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
   if (file < 0) {
     return -errno;
   }
-  if (const int error = allocate_file(file, bytes); error != 0) {
+  if (const int error = posix::allocate_file(file, bytes); error != 0) {
     unlinkat(directory, name, 0);
     close(file);
     return -error;

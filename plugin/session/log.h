@@ -6,11 +6,17 @@
 #ifndef RINGSIDE_PLUGIN_SESSION_LOG_H
 #define RINGSIDE_PLUGIN_SESSION_LOG_H
 
+#include <atomic>
+#include <cstdint>
 #include <string>
 #include <string_view>
 
 namespace ringside::control {
 
+/// Any thread may say something at any time, also where memory is short, in the child of a fork,
+/// and within a signal handler: no lock and no memory is taken. Nobody waits for a reader. A line
+/// that cannot be written at once is lost, and the next one that is written says how many were. It
+/// has 4 KiB at most.
 class Log {
  public:
   /// `target` is "stderr" or a file's path, to which is appended. A file that cannot be opened
@@ -20,16 +26,15 @@ class Log {
   Log(const Log&) = delete;
   Log& operator=(const Log&) = delete;
 
-  // A message for which memory is too short is lost.
-  void info(std::string_view message) noexcept { write("info", message); }
-  void warn(std::string_view message) noexcept { write("warning", message); }
-  /// Needs no memory, for what is to be said where there is none. One line without its end.
-  void warn_plainly(const char* message) noexcept;
+  void info(std::string_view message) noexcept { write_line("info", message); }
+  void warn(std::string_view message) noexcept { write_line("warning", message); }
 
  private:
-  void write(const char* level, std::string_view message) noexcept;
+  void write_line(const char* level, std::string_view message) noexcept;
 
-  int file_ = 2;  ///< standard error
+  int file_;
+  std::atomic<std::uint64_t> lost_{0};  ///< lines since one was written
+  std::atomic<bool> is_torn_{false};    ///< only a part of the last line was written
 };
 
 }  // namespace ringside::control

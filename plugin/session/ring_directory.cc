@@ -11,8 +11,8 @@
 #include <unistd.h>
 
 #include "plugin/journal/journal_format.h"
-#include "plugin/record/allocate_file.h"
-#include "plugin/record/own_descriptor.h"
+#include "plugin/posix/allocate_file.h"
+#include "plugin/posix/own_descriptor.h"
 #include "plugin/record/ring_pool.h"
 
 namespace ringside::control {
@@ -106,14 +106,14 @@ Result RingDirectory::create(const std::string& parent, const std::string& stem)
     return fail(errno);
   }
   directory_ =
-      record::own_descriptor(open(path_.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+      posix::own_descriptor(open(path_.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
   if (directory_ < 0) {
     const int error = errno;
     rmdir(path_.c_str());
     return fail(error);
   }
-  lock_ = record::own_descriptor(openat(directory_, assemble::kJournalName,
-                                        O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
+  lock_ = posix::own_descriptor(openat(directory_, assemble::kJournalName,
+                                       O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
   // The lock is the process's, not the descriptor's, so the child of a fork does not have it: a
   // child that lives on does not keep the rings of a dead parent from being recovered.
   if (lock_ < 0 || !lock_whole_file(lock_)) {
@@ -136,7 +136,7 @@ Result RingDirectory::map_journal(const MemoryWanted& wanted) {
                         std::to_string(kLeastFree_bytes >> 20) + " are needed"};
   }
   // The file is allocated as a whole, so that a store never finds the file system full.
-  Result mapped(record::allocate_file(lock_, share.journal_bytes));
+  Result mapped(posix::allocate_file(lock_, share.journal_bytes));
   if (mapped.is_ok()) {
     void* const memory =
         mmap(nullptr, share.journal_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, lock_, 0);

@@ -369,17 +369,15 @@ void Session::thread_ends() noexcept {
 }
 
 void Session::end_recording() noexcept {
-  try {
-    look_at_masks();  // for the last time
-  } catch (...) {
-    writer_.note_memory_short();
-  }
   record::g_recorder.set_gate(0);
   record::g_recorder.set_range_hooks(nullptr);  // the tool may be ending, too
 }
 
-bool Session::end_thread(std::chrono::steady_clock::time_point until) {
-  MutexLock lock(mutex_);
+bool Session::end_thread(threads::Clock::time_point until) noexcept {
+  MutexLock lock(mutex_, until);
+  if (!lock.is_held()) {
+    return false;
+  }
   thread_is_wanted_ = false;
   wake_.notify_one();
   while (thread_is_running_ && lock.wait_until(ended_, until)) {

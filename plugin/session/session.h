@@ -10,7 +10,6 @@
 #define RINGSIDE_PLUGIN_SESSION_SESSION_H
 
 #include <chrono>
-#include <condition_variable>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
@@ -78,8 +77,7 @@ class Session {
   /// `wait`, and never beyond what is ordered for later. False if the thread is to finish.
   bool wait_for_work(std::chrono::milliseconds wait, std::chrono::milliseconds idle_wait)
       RINGSIDE_REQUIRES(threads::kDrainThread);
-  /// Any thread.
-  void look_at_masks();
+  void look_at_masks() RINGSIDE_REQUIRES(threads::kDrainThread);
   /// Moves the notes into an empty list. Returns what notes_applied() is given when they are
   /// applied.
   std::size_t take_notes(std::vector<Note>& notes) RINGSIDE_REQUIRES(threads::kDrainThread);
@@ -100,8 +98,9 @@ class Session {
   // The exit of the process.
   /// Closes the gate: what NCCL's threads report from here on is not recorded.
   void end_recording() noexcept;
-  /// Asks the drain thread to finish, and waits for it. False if it has not ended by then.
-  bool end_thread(std::chrono::steady_clock::time_point until);
+  /// Asks the drain thread to finish, and waits for it. False if it has not ended by then; it may
+  /// be called again.
+  bool end_thread(threads::Clock::time_point until) noexcept;
 
  private:
   /// This process's rank in the largest communicator so far.
@@ -128,8 +127,8 @@ class Session {
   std::once_flag rings_made_;
 
   threads::Mutex mutex_;
-  std::condition_variable wake_;   ///< the drain thread waits
-  std::condition_variable ended_;  ///< the exit of the process waits for the drain thread
+  threads::Condition wake_;   ///< the drain thread waits
+  threads::Condition ended_;  ///< the exit of the process waits for the drain thread
   Notes notes_ RINGSIDE_GUARDED_BY(mutex_);
   Recording recording_ RINGSIDE_GUARDED_BY(mutex_);
   MarkRoom mark_room_ RINGSIDE_GUARDED_BY(mutex_);

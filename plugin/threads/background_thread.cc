@@ -1,29 +1,93 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "plugin/threads/background_thread.h"
 
-#include <csignal>
+#include <array>
+#include <cstdlib>
+#include <dirent.h>
+#include <memory>
+#include <new>
 #include <pthread.h>
+#include <sched.h>
+
+#include "plugin/posix/held_signals.h"
 
 namespace ringside::threads {
+namespace {
+
+struct Start {
+  const char* name;
+  void* (*main)(void*);
+  void* argument;
+};
+
+// As many CPUs as Linux can have; cpu_set_t has room for 1,024.
+using CpuMask = std::array<unsigned long, 8192 / (8 * sizeof(unsigned long))>;
+
+bool read_mask(pid_t tid, CpuMask& mask) noexcept {
+  return sched_getaffinity(tid, sizeof mask, reinterpret_cast<cpu_set_t*>(mask.data())) == 0;
+}
+
+// The CPUs of all threads together: a launcher that binds a process binds all of them, and a thread
+// that binds itself leaves the others where they are.
+void use_cpus_of_process() noexcept {
+  CpuMask own{};
+  const std::unique_ptr<DIR, int (*)(DIR*)> tasks(opendir("/proc/self/task"), closedir);
+  if (tasks == nullptr || !read_mask(0, own)) {
+    return;
+  }
+  CpuMask all = own;
+  while (const dirent* const task = readdir(tasks.get())) {
+    CpuMask mask{};
+    const auto tid = static_cast<pid_t>(std::atoi(task->d_name));
+    if (tid != 0 && read_mask(tid, mask)) {
+      for (std::size_t i = 0; i < all.size(); ++i) {
+        all[i] |= mask[i];
+      }
+    }
+  }
+  if (all != own) {
+    sched_setaffinity(0, sizeof all, reinterpret_cast<const cpu_set_t*>(all.data()));
+  }
+}
+
+// A filter of system calls may forbid these calls, so they are made only where they change
+// something.
+void use_ordinary_policy() noexcept {
+  if (const int policy = sched_getscheduler(0); policy == SCHED_FIFO || policy == SCHED_RR) {
+    const sched_param none{};
+    sched_setscheduler(0, SCHED_OTHER, &none);
+  }
+}
+
+void* thread_main(void* given) noexcept {
+  const Start start = *static_cast<Start*>(given);
+  delete static_cast<Start*>(given);
+  pthread_setname_np(pthread_self(), start.name);
+  use_ordinary_policy();
+  use_cpus_of_process();
+  return start.main(start.argument);
+}
+
+}  // namespace
 
 bool start_background_thread(const char* name, std::size_t stack_bytes, void* (*main)(void*),
                              void* argument) {
-  sigset_t all;
-  sigset_t before;
-  sigfillset(&all);
+  auto* const start = new (std::nothrow) Start{name, main, argument};
+  if (start == nullptr) {
+    return false;
+  }
   pthread_attr_t attributes;
   pthread_attr_init(&attributes);
+  pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
   if (stack_bytes != 0) {
     pthread_attr_setstacksize(&attributes, stack_bytes);
   }
-  pthread_sigmask(SIG_SETMASK, &all, &before);
+  const posix::HeldSignals held;  // the new thread inherits this
   pthread_t thread;
-  const bool runs = pthread_create(&thread, &attributes, main, argument) == 0;
-  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  const bool runs = pthread_create(&thread, &attributes, thread_main, start) == 0;
   pthread_attr_destroy(&attributes);
-  if (runs) {
-    pthread_setname_np(thread, name);
-    pthread_detach(thread);
+  if (!runs) {
+    delete start;
   }
   return runs;
 }

@@ -1,45 +1,98 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A mutex whose use clang checks. The standard library's mutex says nothing to clang. No thread of
-// NCCL takes one in a callback of the hot path.
+// Mutexes and conditions of the plugin. Clang checks their use; the standard library's say nothing
+// to clang. No thread of NCCL takes a mutex in a callback of the hot path.
+//
+// Waits follow CLOCK_MONOTONIC. The standard library's follow the wall clock where it is built for
+// a glibc before 2.30, as in the packages: a wall clock that is set back would make them longer by
+// as much.
 #ifndef RINGSIDE_PLUGIN_THREADS_MUTEX_H
 #define RINGSIDE_PLUGIN_THREADS_MUTEX_H
 
+#include <cerrno>
 #include <chrono>
-#include <condition_variable>
+#include <ctime>
 #include <mutex>
+#include <pthread.h>
+#include <thread>
 
+#include "plugin/posix/held_signals.h"
 #include "plugin/threads/annotations.h"
 
 namespace ringside::threads {
 
-class RINGSIDE_CAPABILITY("mutex") Mutex {
- public:
-  void lock() RINGSIDE_ACQUIRE() { mutex_.lock(); }
-  void unlock() RINGSIDE_RELEASE() { mutex_.unlock(); }
+using Clock = std::chrono::steady_clock;
 
+class RINGSIDE_CAPABILITY("mutex") Mutex {
  private:
   friend class MutexLock;
   std::mutex mutex_;
 };
 
-/// Holds a mutex from its construction to its destruction.
+/// What threads wait for, under a mutex.
+class Condition {
+ public:
+  Condition() {
+    pthread_condattr_t attributes;
+    pthread_condattr_init(&attributes);
+    pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
+    pthread_cond_init(&condition_, &attributes);
+    pthread_condattr_destroy(&attributes);
+  }
+  ~Condition() { pthread_cond_destroy(&condition_); }
+  Condition(const Condition&) = delete;
+  Condition& operator=(const Condition&) = delete;
+
+  void notify_one() noexcept { pthread_cond_signal(&condition_); }
+  void notify_all() noexcept { pthread_cond_broadcast(&condition_); }
+
+ private:
+  friend class MutexLock;
+  pthread_cond_t condition_;
+};
+
+/// Holds a mutex from its construction to its destruction. Signals to this thread come afterwards:
+/// the handler of an application that calls exit() never interrupts a thread that holds the mutex,
+/// so the exit does not wait for itself.
 class RINGSIDE_SCOPED_CAPABILITY MutexLock {
  public:
   explicit MutexLock(Mutex& mutex) RINGSIDE_ACQUIRE(mutex) : lock_(mutex.mutex_) {}
+  /// For the exit of the process: gives up at `deadline`, as the holder may be a thread that a
+  /// debugger has stopped, or that was cancelled. Then is_held() is false, and the caller leaves
+  /// alone what the mutex guards.
+  MutexLock(Mutex& mutex, Clock::time_point deadline) RINGSIDE_ACQUIRE(mutex)
+      : lock_(mutex.mutex_, std::try_to_lock) {
+    while (!lock_.owns_lock() && Clock::now() < deadline) {
+      signals_.release();
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+      signals_.hold();
+      lock_.try_lock();
+    }
+  }
   ~MutexLock() RINGSIDE_RELEASE() = default;
   MutexLock(const MutexLock&) = delete;
   MutexLock& operator=(const MutexLock&) = delete;
 
+  bool is_held() const noexcept { return lock_.owns_lock(); }
+
   /// Releases the mutex until `condition` is notified or `deadline` is over, or, now and then, for
-  /// no reason: the caller asks in a loop whether what it waits for is there. False: the deadline
-  /// is over.
-  bool wait_until(std::condition_variable& condition,
-                  std::chrono::steady_clock::time_point deadline) {
-    return condition.wait_until(lock_, deadline) == std::cv_status::no_timeout;
+  /// no reason: the caller asks in a loop whether what it waits for is there. Signals come
+  /// meanwhile. False: the deadline is over.
+  bool wait_until(Condition& condition, Clock::time_point deadline) noexcept {
+    // On Linux, the steady clock is CLOCK_MONOTONIC.
+    const auto since_boot = deadline.time_since_epoch();
+    const auto whole_s = std::chrono::floor<std::chrono::seconds>(since_boot);
+    const timespec until{static_cast<time_t>(whole_s.count()),
+                         static_cast<long>(std::chrono::nanoseconds(since_boot - whole_s).count())};
+    signals_.release();
+    const int error =
+        pthread_cond_timedwait(&condition.condition_, lock_.mutex()->native_handle(), &until);
+    signals_.hold();
+    return error != ETIMEDOUT;
   }
 
  private:
+  posix::HeldSignals signals_;  // before the lock: they come when it is released
   std::unique_lock<std::mutex> lock_;
 };
 

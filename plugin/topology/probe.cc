@@ -12,7 +12,7 @@
 namespace ringside::topology {
 namespace {
 
-using Clock = std::chrono::steady_clock;
+using threads::Clock;
 
 // The probe of this process, for the exit. The child of a fork inherits the pointer, but not the
 // thread; it must not touch the mutex.

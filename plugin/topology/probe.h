@@ -7,7 +7,6 @@
 
 #include <atomic>
 #include <chrono>
-#include <condition_variable>
 #include <optional>
 #include <queue>
 #include <string>
@@ -53,8 +52,8 @@ class Probe {
   std::atomic<bool> stop_{false};
 
   threads::Mutex mutex_;
-  std::condition_variable wake_;  ///< a reading is wanted
-  std::condition_variable done_;  ///< a reading has ended
+  threads::Condition wake_;  ///< a reading is wanted
+  threads::Condition done_;  ///< a reading has ended
   bool is_wanted_ RINGSIDE_GUARDED_BY(mutex_) = true;
   bool is_reading_ RINGSIDE_GUARDED_BY(mutex_) = false;
   bool has_ended_ RINGSIDE_GUARDED_BY(mutex_) = false;

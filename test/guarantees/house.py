@@ -55,7 +55,8 @@ class House:
         self.temporary.cleanup()
         self.rings_temporary.cleanup()
 
-    def begin(self, *arguments, **variables):
+    def begin(self, *arguments, errors=None, **variables):
+        """Standard error is a file that said() reads, or `errors`."""
         environment = {key: value for key, value in os.environ.items()
                        if not key.startswith("RINGSIDE_")}
         environment.update(RINGSIDE_DIR=str(self.traces), RINGSIDE_RING_DIR=str(self.rings),
@@ -63,10 +64,13 @@ class House:
                            RINGSIDE_EVENTS="coll,p2p,proxy,steps",
                            GUARANTEE_COUNTS=str(self.counts))
         environment.update({key: str(value) for key, value in variables.items()})
-        with open(self.errors, "wb") as errors:
+        if self.options.sanitized:
+            environment.setdefault("RINGSIDE_EXIT_SECONDS", "60")  # it writes ten times as slowly
+        with open(self.errors, "wb") as said:
             self.processes.append(subprocess.Popen(
                 [*self.command, self.options.plugin, str(self.abi), *map(str, arguments)],
-                env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=errors, text=True))
+                env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                stderr=said if errors is None else errors, text=True))
         return self.processes[-1]
 
     def begin_recording(self, how, *arguments, **variables):

@@ -2,10 +2,13 @@
 //
 // Loaded before a program (LD_PRELOAD), it has CLOCK_MONOTONIC go STEP_MS milliseconds ahead once,
 // STEP_AFTER_MS milliseconds after it was loaded: for whoever reads the processor's counter as
-// well, this has stepped back.
+// well, this has stepped back. CLOCK_REALTIME, the wall clock, goes back by WALL_STEP_MS then.
+#include <algorithm>
+#include <array>
 #include <atomic>
 #include <cstdlib>
 #include <ctime>
+#include <dlfcn.h>
 #include <pthread.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -34,13 +37,26 @@ timespec system_time(clockid_t clock) {
 
 const timespec loaded = system_time(CLOCK_MONOTONIC);
 
-long ahead_ns() {
+// How far a clock is ahead of the kernel's.
+long ahead_ns(clockid_t clock) {
   static const long after_ms = milliseconds("STEP_AFTER_MS");
-  static const long step_ms = milliseconds("STEP_MS");
+  static const long monotonic_ms = milliseconds("STEP_MS");
+  static const long wall_ms = -milliseconds("WALL_STEP_MS");
+  const long step_ms = clock == CLOCK_MONOTONIC  ? monotonic_ms
+                       : clock == CLOCK_REALTIME ? wall_ms
+                                                 : 0;
   const timespec now = system_time(CLOCK_MONOTONIC);
   const long since_ms =
       (now.tv_sec - loaded.tv_sec) * 1000 + (now.tv_nsec - loaded.tv_nsec) / kMilli_ns;
   return since_ms >= after_ms ? step_ms * kMilli_ns : 0;
+}
+
+std::array<std::atomic<pthread_cond_t*>, 1024> monotonic;
+std::atomic<std::size_t> monotonic_count{0};
+
+template <typename Function>
+Function next(const char* name) {
+  return reinterpret_cast<Function>(dlsym(RTLD_NEXT, name));
 }
 
 }  // namespace
@@ -49,13 +65,39 @@ extern "C" {
 
 __attribute__((visibility("default"))) int clock_gettime(clockid_t clock, timespec* now) noexcept {
   *now = system_time(clock);
-  if (clock == CLOCK_MONOTONIC) {
-    add_ns(*now, ahead_ns());
-  }
+  add_ns(*now, ahead_ns(clock));
   return 0;
 }
 
-// The kernel waits by its own clock.
+// Remembers which conditions wait by CLOCK_MONOTONIC.
+__attribute__((visibility("default"))) int pthread_cond_init(
+    pthread_cond_t* condition, const pthread_condattr_t* attributes) noexcept {
+  clockid_t clock = CLOCK_REALTIME;
+  if (attributes != nullptr) {
+    pthread_condattr_getclock(attributes, &clock);
+  }
+  if (clock == CLOCK_MONOTONIC) {
+    const std::size_t number = monotonic_count.fetch_add(1);
+    if (number >= monotonic.size()) {
+      abort();
+    }
+    monotonic[number] = condition;
+  }
+  return next<decltype(&pthread_cond_init)>("pthread_cond_init")(condition, attributes);
+}
+
+// The kernel waits by its own clocks. One that was set back comes later to the same time.
+__attribute__((visibility("default"))) int pthread_cond_timedwait(pthread_cond_t* condition,
+                                                                  pthread_mutex_t* mutex,
+                                                                  const timespec* until) {
+  const auto end = monotonic.begin() + std::min(monotonic_count.load(), monotonic.size());
+  const bool is_monotonic = std::find(monotonic.begin(), end, condition) != end;
+  timespec kernels = *until;
+  add_ns(kernels, -ahead_ns(is_monotonic ? CLOCK_MONOTONIC : CLOCK_REALTIME));
+  return next<decltype(&pthread_cond_timedwait)>("pthread_cond_timedwait")(condition, mutex,
+                                                                           &kernels);
+}
+
 __attribute__((visibility("default"))) int pthread_cond_clockwait(pthread_cond_t* condition,
                                                                   pthread_mutex_t* mutex,
                                                                   clockid_t clock,
@@ -64,6 +106,6 @@ __attribute__((visibility("default"))) int pthread_cond_clockwait(pthread_cond_t
   clock_gettime(clock, &on_clock);
   timespec real = system_time(CLOCK_REALTIME);
   add_ns(real, (until->tv_sec - on_clock.tv_sec) * kSecond_ns + until->tv_nsec - on_clock.tv_nsec);
-  return pthread_cond_timedwait(condition, mutex, &real);
+  return next<decltype(&pthread_cond_timedwait)>("pthread_cond_timedwait")(condition, mutex, &real);
 }
 }

@@ -4,12 +4,16 @@
 // what happens to the disk and what NCCL does meanwhile.
 #include <cerrno>
 #include <chrono>
+#include <csignal>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
+#include <dlfcn.h>
 #include <fcntl.h>
 #include <functional>
 #include <map>
 #include <memory>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <thread>
 #include <unistd.h>
@@ -59,6 +63,33 @@ class Steps {
       {"mark",
        [this](const std::string&) { call<decltype(&ringside_mark)>("ringside_mark", "a mark"); }},
       {"dump", [this](const std::string& path) { dump(path); }},
+      {"file_limit",
+       [](const std::string& bytes) {
+         struct rlimit limit {};
+         getrlimit(RLIMIT_FSIZE, &limit);
+         limit.rlim_cur = number(bytes);
+         setrlimit(RLIMIT_FSIZE, &limit);
+       }},
+      // A handler of SIGTERM ends the process with 3, and a signal comes in the middle of a call.
+      {"exit_in",
+       [this](const std::string& function) {
+         std::signal(SIGTERM, [](int) { std::exit(3); });
+         in_lock("in_lock_raise")();
+         call_any(function);
+       }},
+      // The process ends while another thread stands still within the call.
+      {"exit_beside",
+       [this](const std::string& function) {
+         std::thread([this, function] {
+           in_lock("in_lock_stand_still")();
+           call_any(function);
+         }).detach();
+         const auto stands_still = reinterpret_cast<bool (*)()>(in_lock("in_lock_stands_still"));
+         while (!stands_still()) {
+           std::this_thread::sleep_for(std::chrono::milliseconds(1));
+         }
+         std::exit(3);
+       }},
       // Goes on meanwhile, until dump_end.
       {"dump_begin",
        [this](const std::string& path) {
@@ -99,6 +130,23 @@ class Steps {
 
   void use(const std::string& hash) {
     caller_ = std::make_unique<Caller>(loaded_.plugin(), contexts_.at(hash), program_.rows[0]);
+  }
+
+  /// A function of the library in_lock, which was loaded before this program.
+  static void (*in_lock(const char* name))() {
+    void* const function = dlsym(RTLD_DEFAULT, name);
+    if (function == nullptr) {
+      give_up(std::string("no ") + name);
+    }
+    return reinterpret_cast<void (*)()>(function);
+  }
+
+  void call_any(const std::string& function) {
+    if (function == "status") {
+      status_of(loaded_);
+    } else {
+      all.at(function)(function == "dump" ? "/nonexistent/dump.json" : "");
+    }
   }
 
   template <typename Function, typename... Arguments>

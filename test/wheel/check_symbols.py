@@ -6,7 +6,7 @@ usage: check_symbols.py WHEEL [--glibc 2.28]
 
 With --glibc, every version of a symbol that is needed is held against it, and every library that is
 needed is one of glibc's. Without it, only what NCCL's loader needs is asked: that the plugin exports
-NCCL's tables and Ringside's functions, and nothing else.
+NCCL's tables and Ringside's functions, and nothing else, and that it waits by CLOCK_MONOTONIC.
 """
 import argparse
 import pathlib
@@ -50,6 +50,16 @@ def needs(path, glibc):
     return wrong, ".".join(map(str, newest))
 
 
+def waits(path):
+    """Waits of the plugin follow CLOCK_MONOTONIC. The C++ library for a glibc before 2.30 waits by the wall
+    clock, and says nothing of it."""
+    imported = {line.split()[7].split("@")[0] for line in readelf("--dyn-syms", path).splitlines()
+                if " UND " in line and len(line.split()) >= 8}
+    if "pthread_cond_timedwait" in imported and "pthread_condattr_setclock" not in imported:
+        return [f"{path.name} waits by the wall clock, which may be set back"]
+    return []
+
+
 def exports(path):
     names = set()
     for line in readelf("--dyn-syms", path).splitlines():
@@ -77,7 +87,7 @@ def main():
             wrong.append(f"the wheel has {[path.name for path in binaries]}")
         for path in binaries:
             if path.suffix == ".so":
-                wrong += exports(path)
+                wrong += exports(path) + waits(path)
             if options.glibc:
                 trouble, newest = needs(path, options.glibc)
                 wrong += trouble

@@ -77,6 +77,7 @@ TEST_CASE("how much is kept: bounds, compression, flight recorder") {
 
 TEST_CASE("the hang watch is off unless asked for, and takes fractions") {
   CHECK(read({}).record_seconds == 0);
+  CHECK(read({{"RINGSIDE_EXIT_SECONDS", "3"}}).exit_seconds == 3);
   CHECK(read({{"RINGSIDE_RECORD_SECONDS", "0.5"}}).record_seconds == 0.5);
   CHECK(read({}).hang_seconds == 0);
   CHECK(read({{"RINGSIDE_HANG_SECONDS", "0"}}).warnings.empty());

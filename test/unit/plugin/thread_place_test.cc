@@ -2,15 +2,21 @@
 #include "plugin/config/thread_place.h"
 
 #include <algorithm>
+#include <array>
+#include <atomic>
+#include <csignal>
 #include <filesystem>
 #include <fstream>
 #include <memory>
+#include <sched.h>
 #include <set>
 #include <sys/resource.h>
+#include <thread>
 #include <unistd.h>
 #include <vector>
 
 #include "plugin/process/profiler.h"
+#include "plugin/threads/background_thread.h"
 #include "test/unit/catch.h"
 #include "test/unit/plugin/directory.h"
 
@@ -114,4 +120,51 @@ TEST_CASE("CPUs that the system refuses are one warning, and the thread runs") {
   const std::string log = content(config.log);
   CHECK(log.find("RINGSIDE_DRAIN_CPU=1023") != std::string::npos);
   CHECK(std::count(log.begin(), log.end(), '\n') == 1);
+}
+
+TEST_CASE("a thread of the plugin has a policy, CPUs, signals and a name of its own") {
+  const std::vector<int> all = allowed_cpus(0);
+  struct Seen {
+    std::atomic<bool> is_there = false;
+    int policy = -1;
+    std::vector<int> cpus;
+    bool has_signals = true;
+    std::array<char, 16> name{};
+  } seen;
+  bool is_real_time = false;
+  // NCCL's thread, in an application that has bound it to a CPU under a real-time policy.
+  std::thread([&] {
+    cpu_set_t one;
+    CPU_ZERO(&one);
+    CPU_SET(static_cast<std::size_t>(all.back()), &one);
+    REQUIRE(sched_setaffinity(0, sizeof one, &one) == 0);
+    const sched_param priority{1};
+    is_real_time = sched_setscheduler(0, SCHED_FIFO, &priority) == 0;  // not every user may
+    REQUIRE(threads::start_background_thread(
+        "ringside-test", 0,
+        [](void* given) -> void* {
+          auto& saw = *static_cast<Seen*>(given);
+          saw.policy = sched_getscheduler(0);
+          cpu_set_t cpus;
+          CPU_ZERO(&cpus);
+          sched_getaffinity(0, sizeof cpus, &cpus);
+          saw.cpus = cpus_of(cpus);
+          sigset_t blocked;
+          pthread_sigmask(SIG_BLOCK, nullptr, &blocked);
+          saw.has_signals = sigismember(&blocked, SIGTERM) == 0;
+          pthread_getname_np(pthread_self(), saw.name.data(), saw.name.size());
+          saw.is_there = true;
+          saw.is_there.notify_one();
+          return nullptr;
+        },
+        &seen));
+    seen.is_there.wait(false);
+  }).join();
+  CHECK(seen.policy == SCHED_OTHER);
+  CHECK(seen.cpus == all);
+  CHECK_FALSE(seen.has_signals);
+  CHECK(std::string(seen.name.data()) == "ringside-test");
+  if (!is_real_time) {
+    WARN("without the right to a real-time policy, only the rest is tested");
+  }
 }

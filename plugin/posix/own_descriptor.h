@@ -3,14 +3,14 @@
 // A process that was started without standard input, output or error gives their numbers to the
 // next files that it opens. If one of our files had such a number, everything that is printed would
 // go into it.
-#ifndef RINGSIDE_PLUGIN_RECORD_OWN_DESCRIPTOR_H
-#define RINGSIDE_PLUGIN_RECORD_OWN_DESCRIPTOR_H
+#ifndef RINGSIDE_PLUGIN_POSIX_OWN_DESCRIPTOR_H
+#define RINGSIDE_PLUGIN_POSIX_OWN_DESCRIPTOR_H
 
 #include <cerrno>
 #include <fcntl.h>
 #include <unistd.h>
 
-namespace ringside::record {
+namespace ringside::posix {
 
 /// Moves a file to a descriptor above the three standard ones, which exec closes. The old
 /// descriptor is closed. Returns -1 with errno if that fails. A `file` of -1 is returned as it is.
@@ -25,6 +25,6 @@ inline int own_descriptor(int file) noexcept {
   return own;
 }
 
-}  // namespace ringside::record
+}  // namespace ringside::posix
 
-#endif  // RINGSIDE_PLUGIN_RECORD_OWN_DESCRIPTOR_H
+#endif  // RINGSIDE_PLUGIN_POSIX_OWN_DESCRIPTOR_H
