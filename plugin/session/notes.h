@@ -39,7 +39,7 @@ class Notes {
             RINGSIDE_REQUIRES(threads::kDrainThread) { writer.apply(told); });
   }
 
-  /// Standard error may be a pipe that is full, so the drain thread writes to it.
+  /// The log may be a file, for which the drain thread alone waits.
   void warn(std::string line) {
     add([&log = log_, line = std::move(line)](TraceWriter&) { log.warn(line); });
   }

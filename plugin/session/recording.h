@@ -5,6 +5,7 @@
 #ifndef RINGSIDE_PLUGIN_SESSION_RECORDING_H
 #define RINGSIDE_PLUGIN_SESSION_RECORDING_H
 
+#include <atomic>
 #include <cstdint>
 #include <optional>
 #include <vector>
@@ -59,6 +60,8 @@ class Recording {
 
   State state() const;
   bool is_started() const { return started_; }
+  /// The same, for any thread at any time.
+  const std::atomic<bool>& started() const { return started_; }
   /// The types of events are RINGSIDE_EVENTS' default for this NCCL, whatever is added to that.
   bool uses_default_events() const { return choice_.use_default; }
   /// The facts of the NCCL that has opened a communicator last.
@@ -85,7 +88,7 @@ class Recording {
 
   const Config& config_;
   Notes& notes_;
-  bool started_;
+  std::atomic<bool> started_;
   EventChoice choice_;
   NcclFacts nccl_;
   ActivationMasks masks_;

@@ -61,7 +61,8 @@ Session::Session(const Config& config, Log& log, TraceWriter& writer,
       writer_(writer),
       start_thread_(std::move(start_thread)),
       notes_(log),
-      recording_(config, notes_) {
+      recording_(config, notes_),
+      is_started_(recording_.started()) {
   record::g_recorder.rings().set_ring_bytes(config_.ring_bytes);
 }
 
@@ -187,11 +188,6 @@ int Session::mark(assemble::UserMark::What what, const char* text, const char* s
   made.ticks = record::g_recorder.ticks();
   notes_.tell(std::move(made));
   return RINGSIDE_OK;
-}
-
-bool Session::is_started() {
-  const MutexLock lock(mutex_);
-  return recording_.is_started();
 }
 
 int Session::dump(const char* path) {

@@ -9,6 +9,7 @@
 #ifndef RINGSIDE_PLUGIN_SESSION_SESSION_H
 #define RINGSIDE_PLUGIN_SESSION_SESSION_H
 
+#include <atomic>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -50,7 +51,7 @@ class Session {
   int stop();
   /// A mark, or begin or end of a range. `text` and `source` may be NULL.
   int mark(assemble::UserMark::What what, const char* text, const char* source);
-  bool is_started();
+  bool is_started() const { return is_started_.load(std::memory_order_relaxed); }
   int dump(const char* path);
   Status status();
 
@@ -131,6 +132,7 @@ class Session {
   threads::Condition ended_;  ///< the exit of the process waits for the drain thread
   Notes notes_ RINGSIDE_GUARDED_BY(mutex_);
   Recording recording_ RINGSIDE_GUARDED_BY(mutex_);
+  const std::atomic<bool>& is_started_;  ///< recording_'s, for any thread
   MarkRoom mark_room_ RINGSIDE_GUARDED_BY(mutex_);
   std::deque<std::shared_ptr<Dump>> dumps_ RINGSIDE_GUARDED_BY(mutex_);
   std::size_t orders_ RINGSIDE_GUARDED_BY(mutex_) = 0;  ///< of tell_drain_thread(), in notes_

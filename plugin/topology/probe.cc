@@ -27,10 +27,13 @@ std::uint64_t since(Clock::time_point begin) {
 }  // namespace
 
 Machine read_machine(const std::string& sysfs_root, Nvml& nvml, bool& is_open,
-                     const std::atomic<bool>& stop) {
+                     const std::atomic<bool>& stop, void (*when_open)()) {
   Machine machine;
   const Clock::time_point begin = Clock::now();
-  is_open = is_open || nvml.open(machine.reason);
+  if (!is_open && nvml.open(machine.reason)) {
+    is_open = true;
+    when_open();
+  }
   if (is_open) {
     read_gpus(nvml, stop, machine);
   } else {
@@ -49,6 +52,8 @@ bool Probe::start() {
     began_ = Clock::now();
     is_reading_ = true;
   }
+  g_process.store(getpid(), std::memory_order_relaxed);
+  g_probe.store(this, std::memory_order_release);
   constexpr std::size_t kStack_bytes = 512 << 10;
   if (threads::start_background_thread("ringside-topo", kStack_bytes, thread_main, this)) {
     return true;
@@ -103,20 +108,18 @@ void Probe::run() {
         lock.wait_until(wake_, Clock::now() + std::chrono::hours(1));
       }
       if (stop_.load(std::memory_order_relaxed)) {
+        is_reading_ = false;
         has_ended_ = true;
+        done_.notify_all();
         return;
       }
       is_wanted_ = false;
       is_reading_ = true;
       began_ = is_first ? began_ : Clock::now();
     }
-    Machine machine = read_machine(sysfs_root_, nvml_, nvml_is_open_, stop_);
-    if (is_first && nvml_is_open_) {
-      // NVML is in the process by now, so the handler runs before NVML takes itself apart.
-      g_process.store(getpid(), std::memory_order_relaxed);
-      g_probe.store(this, std::memory_order_release);
-      std::atexit(at_exit);
-    }
+    // Once NVML is in the process, so that the handler runs before NVML takes itself apart.
+    Machine machine =
+        read_machine(sysfs_root_, nvml_, nvml_is_open_, stop_, [] { std::atexit(at_exit); });
     {
       const threads::MutexLock lock(mutex_);
       is_reading_ = false;
@@ -144,21 +147,25 @@ void Probe::at_exit() {
 }
 
 // The counters at the end of the job. Behind this call nobody asks NVML any more: its own
-// destructors follow. If the thread is in NVML already, it may hang there, and nobody waits.
+// destructors follow. So a reading that takes too long is stopped between two queries.
 void Probe::read_last() {
   const Clock::time_point until = Clock::now() + kPatienceAtExit;
   {
-    threads::MutexLock lock(mutex_);
+    threads::MutexLock lock(mutex_, until);
+    if (!lock.is_held()) {
+      return;
+    }
     if (!is_reading_ && !has_ended_) {
-      is_wanted_ = true;
       is_reading_ = true;
       began_ = Clock::now();
-      wake_.notify_one();
-      while (is_reading_ && lock.wait_until(done_, until)) {
-      }
+    }
+    is_wanted_ = true;  // if the thread has ended what it reads, it reads once more, or ends
+    wake_.notify_one();
+    while (is_reading_ && lock.wait_until(done_, until)) {
     }
     stop_.store(true, std::memory_order_relaxed);
-    is_wanted_ = true;  // the thread ends when it looks
+    while (is_reading_ && lock.wait_until(done_, until + kPatienceAtExit)) {
+    }
   }
   wake_.notify_one();
 }

@@ -19,13 +19,15 @@
 namespace ringside::topology {
 
 /// Reads the machine on the calling thread. `nvml` is opened if it is not (`is_open`). `stop` ends
-/// the reading between two of its queries.
-Machine read_machine(const std::string& sysfs_root, Nvml& nvml, bool& is_open,
-                     const std::atomic<bool>& stop);
+/// the reading between two of its queries. `when_open` is called once NVML is open.
+Machine read_machine(
+    const std::string& sysfs_root, Nvml& nvml, bool& is_open, const std::atomic<bool>& stop,
+    void (*when_open)() = [] {});
 
 class Probe {
  public:
-  /// The longest that the exit of the process waits for the last reading.
+  /// The exit of the process waits so long for the last reading, and once more as long until a
+  /// reading that it has stopped has left NVML.
   static constexpr std::chrono::milliseconds kPatienceAtExit{50};
 
   explicit Probe(std::string sysfs_root) : sysfs_root_(std::move(sysfs_root)) {}

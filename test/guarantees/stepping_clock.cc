@@ -37,8 +37,8 @@ timespec system_time(clockid_t clock) {
 
 const timespec loaded = system_time(CLOCK_MONOTONIC);
 
-// How far a clock is ahead of the kernel's.
-long ahead_ns(clockid_t clock) {
+// How far a clock is ahead of the kernel's, or will be in so many nanoseconds.
+long ahead_ns(clockid_t clock, long later_ns = 0) {
   static const long after_ms = milliseconds("STEP_AFTER_MS");
   static const long monotonic_ms = milliseconds("STEP_MS");
   static const long wall_ms = -milliseconds("WALL_STEP_MS");
@@ -48,7 +48,7 @@ long ahead_ns(clockid_t clock) {
   const timespec now = system_time(CLOCK_MONOTONIC);
   const long since_ms =
       (now.tv_sec - loaded.tv_sec) * 1000 + (now.tv_nsec - loaded.tv_nsec) / kMilli_ns;
-  return since_ms >= after_ms ? step_ms * kMilli_ns : 0;
+  return since_ms + later_ns / kMilli_ns >= after_ms ? step_ms * kMilli_ns : 0;
 }
 
 std::array<std::atomic<pthread_cond_t*>, 1024> monotonic;
@@ -86,14 +86,19 @@ __attribute__((visibility("default"))) int pthread_cond_init(
   return next<decltype(&pthread_cond_init)>("pthread_cond_init")(condition, attributes);
 }
 
-// The kernel waits by its own clocks. One that was set back comes later to the same time.
+// The kernel waits by its own clocks. The wall clock may be set back during the wait.
 __attribute__((visibility("default"))) int pthread_cond_timedwait(pthread_cond_t* condition,
                                                                   pthread_mutex_t* mutex,
                                                                   const timespec* until) {
   const auto end = monotonic.begin() + std::min(monotonic_count.load(), monotonic.size());
-  const bool is_monotonic = std::find(monotonic.begin(), end, condition) != end;
   timespec kernels = *until;
-  add_ns(kernels, -ahead_ns(is_monotonic ? CLOCK_MONOTONIC : CLOCK_REALTIME));
+  if (std::find(monotonic.begin(), end, condition) != end) {
+    add_ns(kernels, -ahead_ns(CLOCK_MONOTONIC));
+  } else {
+    const timespec now = system_time(CLOCK_REALTIME);
+    const long wait_ns = (until->tv_sec - now.tv_sec) * kSecond_ns + until->tv_nsec - now.tv_nsec;
+    add_ns(kernels, -ahead_ns(CLOCK_REALTIME, std::max(wait_ns, 0L)));
+  }
   return next<decltype(&pthread_cond_timedwait)>("pthread_cond_timedwait")(condition, mutex,
                                                                            &kernels);
 }

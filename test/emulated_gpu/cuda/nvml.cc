@@ -6,11 +6,13 @@
 // declared here, so that no NVML header is needed. NCCL looks functions up by their plain names;
 // both those and the versioned ones are exported.
 #include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <cstdio>
 #include <cstring>
 #include <dlfcn.h>
 #include <string_view>
+#include <thread>
 #include <unistd.h>
 
 #include "device.h"
@@ -89,6 +91,25 @@ const MachineLink* link_for(const void* caller, Handle handle, unsigned link) {
 void hang_at(std::string_view place) {
   const Machine* const described = machine();
   while (described != nullptr && described->hangs == place) pause();
+}
+
+bool is_slow() {
+  return machine() != nullptr && machine()->hangs == "slow";
+}
+
+std::atomic<bool> g_has_ended{false};
+
+// Whoever is in the library when it has taken itself apart ends the process.
+void take_time() {
+  if (!is_slow()) return;
+  std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  if (g_has_ended) _exit(70);
+}
+
+[[gnu::destructor]] void end() {
+  if (!is_slow()) return;
+  g_has_ended = true;
+  std::this_thread::sleep_for(std::chrono::milliseconds(100));
 }
 
 bool fails_at(std::string_view place) {
@@ -241,6 +262,7 @@ int nvmlDeviceGetMaxPcieLinkWidth(Handle handle, unsigned* width) {
 int nvmlDeviceGetNvLinkState(Handle handle, unsigned number, int* state) {
   const MachineLink* const link = link_for(CALLER, handle, number);
   hang_at("links");
+  take_time();
   if (link == nullptr) return kNotSupported;
   *state = link->is_up ? 1 : 0;
   return kSuccess;

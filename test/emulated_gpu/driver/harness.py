@@ -4,6 +4,7 @@
 import json
 import os
 import pathlib
+import resource
 import shutil
 import signal
 import subprocess
@@ -50,6 +51,7 @@ class Setup:
         self.plugin = arguments.plugin
         self.analyzer = arguments.analyzer
         self.nvtx_listener = arguments.nvtx_listener
+        self.in_lock = arguments.in_lock
         self.torch = arguments.torch
         self.torch_stubs = arguments.torch_stubs
         self.long = arguments.long
@@ -103,7 +105,9 @@ def calls_of(setup, rank):
 class Job:
     """One run of nccl_ranks with the plugin."""
 
-    def __init__(self, setup, *options, ranks=2, plugin=None, timeout=60, command=(), **variables):
+    def __init__(self, setup, *options, ranks=2, plugin=None, timeout=60, command=(), errors=subprocess.STDOUT,
+                 limits=(), **variables):
+        """`errors` is standard error; `limits` are resources and values as for setrlimit."""
         self.setup = setup
         self.ranks = ranks
         self.deadline = time.monotonic() + timeout + GRACE_SECONDS
@@ -114,7 +118,8 @@ class Job:
                      *options, *(("--", *command) if command else ())]
         with open(self.log_path, "w", encoding="utf-8") as log:
             self.process = subprocess.Popen(
-                arguments, stdin=subprocess.DEVNULL, stdout=log, stderr=subprocess.STDOUT,
+                arguments, stdin=subprocess.DEVNULL, stdout=log, stderr=errors,
+                preexec_fn=lambda: [resource.setrlimit(which, (most, most)) for which, most in limits],
                 env=setup.environment(variables), cwd=setup.directory, start_new_session=True)
         setup.jobs.append(self)
 

@@ -39,6 +39,7 @@ def main():
     parser.add_argument("--bench-program", help="collectives_bench, built with the emulation")
     parser.add_argument("--plugin", help="libnccl-profiler-ringside.so, or a variant of it")
     parser.add_argument("--analyzer", help="ringside")
+    parser.add_argument("--in-lock", help="a library that interrupts a thread that holds a mutex (test/guarantees)")
     parser.add_argument("--nvtx-listener", help="a tool that takes NVTX (test/nvtx)")
     parser.add_argument("--torch", help="the directory that has PyTorch")
     parser.add_argument("--torch-stubs", help="stand-ins for NVIDIA's libraries")

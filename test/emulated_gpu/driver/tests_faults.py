@@ -3,6 +3,8 @@
 
 import collections
 import math
+import os
+import resource
 import time
 
 import expectations
@@ -122,6 +124,37 @@ def no_directory(setup):
     check("blocker" in job.log() + job.nccl_log(), "nothing was said about the directory")
 
 
+def signals(setup):
+    """No signal of the plugin's own calls ends a rank, none waits for a reader of its standard error, and
+    exit() in a handler that interrupts the C API ends it."""
+    # NCCL's own files are smaller than this, the journal is not.
+    setup.start_anew("file-limit")
+    job = Job(setup, "--scenario", "train", limits=[(resource.RLIMIT_FSIZE, 40_000_000)],
+              RINGSIDE_JOURNAL_BYTES="64M").wait()
+    check("File too large" in job.nccl_log(), "the limit is above the journal's size: the test tests nothing")
+    complete(job)
+    for is_full in (False, True):
+        setup.start_anew("full-pipe" if is_full else "closed-pipe")
+        reader, writer = os.pipe()
+        if is_full:
+            os.set_blocking(writer, False)
+            try:
+                while True:
+                    os.write(writer, bytes(4096))
+            except BlockingIOError:
+                os.set_blocking(writer, True)
+        else:
+            os.close(reader)
+        job = Job(setup, "--scenario", "train", errors=writer, RINGSIDE_EVENTS="nonsense")
+        os.close(writer)
+        complete(job.wait())
+        if is_full:
+            os.close(reader)
+    if setup.in_lock:
+        setup.start_anew("handler")
+        complete(Job(setup, "--scenario", "train", "--exit-in-handler", LD_PRELOAD=setup.in_lock).wait())
+
+
 TESTS = {
     "nccl-kill-one": kill_one,
     "nccl-kill-all": kill_all,
@@ -129,4 +162,5 @@ TESTS = {
     "nccl-threads-fork": threads_fork,
     "nccl-shared-process": threads_share_process,
     "nccl-no-directory": no_directory,
+    "nccl-signals": signals,
 }

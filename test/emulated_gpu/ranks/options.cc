@@ -28,6 +28,8 @@ const char* const kUsage =
   --kill-rank R [--kill-at K]                   kills itself before collective K
   --leave-out-rank R [--leave-out-at K]         goes on without collective K (burst only)
   --no-finalize             exit without destroying the communicators
+  --exit-in-handler         end in a handler of a signal that comes within a call of the plugin's C
+                            API; needs a library that raises it there (test/guarantees/in_lock.cc)
   --threads                 also drive two communicators from two threads
   --fork                    also fork children that exit while the ranks go on
  run
@@ -124,6 +126,7 @@ Options parse_options(int argument_count, char** arguments) {
   };
   const std::map<std::string, std::function<void()>> without_value{
       {"--no-finalize", [&] { options.finalize = false; }},
+      {"--exit-in-handler", [&] { options.exit_in_handler = true; }},
       {"--threads", [&] { options.threads = true; }},
       {"--fork", [&] { options.fork = true; }},
       {"--log-calls", [&] { options.log_calls = true; }},

@@ -36,6 +36,7 @@ struct Options {
   Fault kill;
   Fault leave_out;
   bool finalize = true;
+  bool exit_in_handler = false;
   bool threads = false;
   bool fork = false;
   bool log_calls = false;

@@ -162,6 +162,21 @@ TEST_CASE("an NVML that hangs at the exit does not hold it") {
         }) == 0);
 }
 
+TEST_CASE("nobody is in NVML when it takes itself apart") {
+  for (const bool is_first : {true, false}) {
+    CHECK(in_child("nvml_slow", [is_first] {
+            auto& probe = *new Probe("/nonexistent");
+            if (!probe.start()) return false;
+            if (!is_first) {
+              if (!take_within(probe, 30s)) return false;
+              probe.ask();
+            }
+            while (probe.reads_for().value_or(0ms) < 20ms) std::this_thread::sleep_for(1ms);
+            std::exit(0);  // with handlers, while the reading is under way
+          }) == 0);
+  }
+}
+
 TEST_CASE("sysfs has the ports, and where devices are") {
   namespace fs = std::filesystem;
   const ringside::Directory directory;
