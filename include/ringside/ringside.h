@@ -132,7 +132,7 @@ RINGSIDE_API int ringside_mark(const char* text);
  * in ringside_mark. source is a line of the program, such as "train.py:17", or NULL. A thread can
  * nest 256 ranges, and a process can have 4,096 open. A range beyond that is lost with its end,
  * like a mark without room. There is always room for the end of any other range. ringside_pop
- * without a range does nothing.
+ * without a range does nothing. The end of a thread ends its ranges.
  */
 RINGSIDE_API int ringside_push(const char* text, const char* source);
 RINGSIDE_API int ringside_pop(void);

@@ -32,17 +32,21 @@ class Orphans {
   template <typename Join>
   void retry_all(std::int64_t now_ns, Join join) {
     for (std::size_t left = waiting_.size(); left != 0; --left) {
-      if (const Orphan orphan = take_oldest();
-          !join(orphan.view, orphan.operation, now_ns >= orphan.deadline_ns)) {
-        waiting_.push_back(orphan);
+      if (const Orphan& oldest = waiting_.front();
+          join(oldest.view, oldest.operation, now_ns >= oldest.deadline_ns)) {
+        waiting_.pop_front();
+      } else {
+        waiting_.push_back(oldest);
+        waiting_.pop_front();
       }
     }
   }
   /// Tries the oldest record for the last time.
   template <typename Join>
   void give_up_oldest(Join join) {
-    const Orphan orphan = take_oldest();
-    join(orphan.view, orphan.operation, true);
+    const Orphan oldest = waiting_.front();
+    join(oldest.view, oldest.operation, true);
+    waiting_.pop_front();
   }
 
  private:
@@ -53,11 +57,6 @@ class Orphans {
     std::uint64_t operation;
     std::int64_t deadline_ns;
   };
-  Orphan take_oldest() {
-    const Orphan oldest = waiting_.front();
-    waiting_.pop_front();
-    return oldest;
-  }
 
   std::deque<Orphan> waiting_;
 };

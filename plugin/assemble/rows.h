@@ -32,6 +32,7 @@ struct Communicator {
   bool rank_known = false;
   std::uint64_t hash = 0;
   std::string name;
+  bool name_is_cut = false;
   int rank = 0;
   int nranks = 0;
   int nnodes = 0;

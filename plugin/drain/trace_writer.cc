@@ -128,7 +128,11 @@ void TraceWriter::apply(const WindowNote& note) {
 }
 
 void TraceWriter::apply(const TypesNote& note) {
-  exporting::Window& window = segments_.repeated().windows().back();
+  auto& windows = segments_.repeated().windows();
+  if (windows.empty() || windows.back().number != note.window) {
+    return;  // its opening was lost: memory was too short
+  }
+  exporting::Window& window = windows.back();
   window.changed_ns = clock_.ns(note.ticks);
   window.events = event_names(note.types);
   assembler_.expect(note.types, window.changed_ns);

@@ -46,6 +46,7 @@ struct WindowNote {
 };
 /// NCCL is asked for other event types while the window stays open.
 struct TypesNote {
+  std::uint32_t window;
   std::uint64_t ticks;
   std::uint32_t types;
 };

@@ -123,6 +123,9 @@ void ProcessLines::communicator(const assemble::Communicator& communicator) {
   if (!communicator.name.empty()) {
     line.member_string("name", communicator.name);
   }
+  if (communicator.name_is_cut) {
+    line.member_true("name_cut");
+  }
   if (communicator.rank_known) {
     line.member("rank", communicator.rank);
   }

@@ -292,6 +292,7 @@ void Journal::note(const Communicator& from) {
   made->hash = from.hash;
   made->created_ns = from.created_ns;
   made->finalized_ns = from.finalized_ns;
+  made->name_is_cut = from.name_is_cut || from.name.size() > sizeof made->name;
   copy_text(from.name, made->name);
   copy_text(from.gpu_uuid, made->gpu_uuid);
   copy_text(from.gpu_pci, made->gpu_pci);

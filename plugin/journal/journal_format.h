@@ -108,7 +108,7 @@ struct GpuClockNote {
 struct CommunicatorNote {
   std::atomic<std::uint32_t> context;  ///< 0: none; stored last
   std::int32_t abi_version, rank, nranks, nnodes, gpu_index;
-  std::uint8_t has_hash, has_size, rank_known, unused[5];
+  std::uint8_t has_hash, has_size, rank_known, name_is_cut, unused[4];
   std::uint64_t hash;
   std::int64_t created_ns, finalized_ns;
   char name[128], gpu_uuid[48], gpu_pci[16];  // zero-padded

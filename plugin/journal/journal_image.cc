@@ -53,6 +53,7 @@ void read_communicator(const assemble::CommunicatorNote& note, JournalImage& ima
   made.created_ns = possible_ns(note.created_ns);
   made.finalized_ns = possible_ns(note.finalized_ns);
   made.name = text_of(note.name);
+  made.name_is_cut = note.name_is_cut != 0;
   made.gpu_uuid = text_of(note.gpu_uuid);
   made.gpu_pci = text_of(note.gpu_pci);
   const std::uint64_t clocks = note.gpu_clocks.load(std::memory_order_relaxed);

@@ -19,6 +19,14 @@ thread_local constinit Ring* RingPool::thread_ring_ = nullptr;
 
 namespace {
 
+// After a thread got no ring: how many of its calls pass before it tries again, and how many are
+// left. To try costs some system calls.
+struct NextTry {
+  std::uint32_t calls;
+  std::uint32_t left;
+};
+[[gnu::tls_model("initial-exec")]] thread_local constinit NextTry t_next_try{};
+
 // The process that owns the rings; set before the first ring is made.
 constinit std::atomic<pid_t> g_owner{0};
 
@@ -72,13 +80,20 @@ Ring* RingPool::acquire() noexcept {
   if (!usable_.load(std::memory_order_acquire)) {
     return nullptr;
   }
+  if (t_next_try.left != 0) {
+    --t_next_try.left;
+    return nullptr;
+  }
   Ring* ring = take_free();
   if (ring == nullptr) {
     ring = map_new();
   }
   if (ring == nullptr) {
+    t_next_try.calls = std::clamp(2 * t_next_try.calls, 1U, kMostCallsToNextTry);
+    t_next_try.left = t_next_try.calls - 1;
     return nullptr;
   }
+  t_next_try = {};
   std::array<char, 16> name{};
   pthread_getname_np(pthread_self(), name.data(), name.size());
   for (std::size_t i = 0; i < name.size(); ++i) {
@@ -135,9 +150,9 @@ void* RingPool::map_file(int directory, std::uint32_t index, std::uint64_t bytes
       }
       unlinkat(directory, name.data(), 0);
     }
+    files_left_bytes_.fetch_add(bytes, std::memory_order_relaxed);
   }
   without_file_error_.store(error, std::memory_order_relaxed);
-  without_file_.fetch_add(1, std::memory_order_release);
   return nullptr;
 }
 
@@ -164,21 +179,43 @@ void* RingPool::map_head_file(int directory, std::uint32_t index, std::uint64_t 
   return nullptr;
 }
 
+std::uint32_t RingPool::take_index() noexcept {
+  std::uint32_t index = 0;
+  while (index < kMaxRings && (index_is_taken_[index].load(std::memory_order_relaxed) ||
+                               index_is_taken_[index].exchange(true, std::memory_order_acq_rel))) {
+    ++index;
+  }
+  std::uint32_t known = count();
+  while (index < kMaxRings && known <= index &&
+         !count_.compare_exchange_weak(known, index + 1, std::memory_order_acq_rel)) {
+  }
+  return index;
+}
+
 Ring* RingPool::map_new() noexcept {
-  std::uint32_t index = count_.load(std::memory_order_relaxed);
-  do {
-    if (index >= kMaxRings) {
-      return nullptr;
-    }
-  } while (!count_.compare_exchange_weak(index, index + 1, std::memory_order_acq_rel));
+  const std::uint32_t index = take_index();
+  if (index >= kMaxRings) {
+    return nullptr;
+  }
+  Ring* const made = make_ring(index);
+  if (made == nullptr) {
+    index_is_taken_[index].store(false, std::memory_order_release);
+  } else {
+    rings_[index].store(made, std::memory_order_release);
+  }
+  return made;
+}
+
+Ring* RingPool::make_ring(std::uint32_t index) noexcept {
   // The cache is not in the ring's file: recovery has no use for it.
   void* const name_cache = map_anonymous(sizeof(NameCache));
   if (name_cache == nullptr) {
-    return nullptr;  // the index has no ring; the drain thread skips it
+    return nullptr;
   }
   const int directory = directory_.load(std::memory_order_acquire) - 1;
   std::uint64_t slots_bytes = file_ring_bytes_.load(std::memory_order_relaxed);
   void* memory = directory >= 0 ? map_file(directory, index, sizeof(Ring) + slots_bytes) : nullptr;
+  const bool is_file = memory != nullptr;
   bool is_only_head = false;
   if (memory == nullptr) {
     const std::uint64_t asked = ring_bytes_.load(std::memory_order_relaxed);
@@ -195,6 +232,9 @@ Ring* RingPool::map_new() noexcept {
     munmap(name_cache, sizeof(NameCache));
     return nullptr;
   }
+  if (directory >= 0 && !is_file) {
+    without_file_.fetch_add(1, std::memory_order_release);
+  }
   Ring* made = new (memory) Ring{};
   made->is_only_head = is_only_head ? 1 : 0;
   made->magic = kRingMagic;
@@ -208,7 +248,6 @@ Ring* RingPool::map_new() noexcept {
   made->id_check = &id_check_;
   made->next_id = make_event_id(EventType{}, false, index, 1);
   made->state.store(RingState::kOwned, std::memory_order_relaxed);
-  rings_[index].store(made, std::memory_order_release);
   return made;
 }
 

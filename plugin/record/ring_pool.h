@@ -48,7 +48,8 @@ class RingPool {
 
   /// The calling thread's ring. A thread's first call takes a free ring or maps a new one, with
   /// system calls but no lock. Later calls read a thread-local pointer. NULL if memory is short, if
-  /// there are too many threads, or in the child of a fork.
+  /// there are too many threads, or in the child of a fork. A thread that got none tries again at
+  /// its 2nd, 4th, 8th ... call since, and at each kMostCallsToNextTry calls in the end.
   Ring* current() noexcept {
     Ring* ring = thread_ring_;
     return ring != nullptr ? ring : acquire();
@@ -59,7 +60,7 @@ class RingPool {
 
   const IdCheck& id_check() const noexcept { return id_check_; }
 
-  /// The number of rings. For i below it, ring(i) may be NULL for an instant.
+  /// No ring has this number or a higher one. For i below it, ring(i) may be NULL.
   std::uint32_t count() const noexcept { return count_.load(std::memory_order_acquire); }
   Ring* ring(std::uint32_t index) const noexcept {
     return rings_[index].load(std::memory_order_acquire);
@@ -71,23 +72,29 @@ class RingPool {
 
   static std::array<char, kNameBytes> file_name(std::uint32_t index) noexcept;
 
+  static constexpr std::uint32_t kMostCallsToNextTry = 1024;
+
  private:
   Ring* acquire() noexcept;
   Ring* take_free() noexcept;
   Ring* map_new() noexcept;
+  /// A number that no ring has; kMaxRings: there is none. Without a ring, it must be given back.
+  std::uint32_t take_index() noexcept;
+  Ring* make_ring(std::uint32_t index) noexcept;
   void* map_file(int directory, std::uint32_t index, std::uint64_t bytes) noexcept;
   void* map_head_file(int directory, std::uint32_t index, std::uint64_t bytes) noexcept;
   static void on_thread_exit(void* ring) noexcept;
 
   // With initial-exec this is one load. The default would call __tls_get_addr, which also allocates
   // at a thread's first use; TLSDESC costs a call, too, and not all supported compilers have it.
-  // These eight bytes, and a few of session/session_notes.cc, come out of the static TLS that the C
-  // library reserves for libraries loaded later (1,664 bytes in glibc).
+  // These few bytes come out of the static TLS that the C library reserves for libraries loaded
+  // later (1,664 bytes in glibc).
   // NOLINTNEXTLINE(readability-identifier-naming)
   [[gnu::tls_model("initial-exec")]] static thread_local constinit Ring* thread_ring_;
 
   IdCheck id_check_;
   std::array<std::atomic<Ring*>, kMaxRings> rings_{};
+  std::array<std::atomic<bool>, kMaxRings> index_is_taken_{};
   std::atomic<std::uint32_t> count_{0};
   static constexpr std::uint64_t kDefaultBytes = std::uint64_t{2} << 20;
 

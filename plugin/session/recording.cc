@@ -169,7 +169,7 @@ void Recording::set_recorded(std::uint64_t end_ticks, bool mask_changed) {
   const std::uint64_t ticks = mask_changed ? record::g_recorder.ticks() : end_ticks;
   recorded_ = types;
   if (before != 0 && types != 0 && !mask_changed && ((before ^ types) & kOperations) == 0) {
-    notes_.tell(TypesNote{ticks, types});
+    notes_.tell(TypesNote{windows_, ticks, types});
   } else {
     if (before != 0) {
       notes_.tell(WindowNote{windows_, end_ticks, false, before, mask_changed});

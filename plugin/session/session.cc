@@ -30,6 +30,22 @@ std::string_view base_name(std::string_view path) {
   return name.substr(0, name.rfind(".json"));
 }
 
+// Each operation's line repeats the communicator's name, which may have any length.
+constexpr std::size_t kMostName_bytes = 256;
+
+void set_name(const char* name, assemble::Communicator& communicator) {
+  std::size_t bytes = strnlen(name, kMostName_bytes + 1);
+  communicator.name_is_cut = bytes > kMostName_bytes;
+  if (communicator.name_is_cut) {
+    // Not within a character of UTF-8, whose second to fourth bytes are 10xxxxxx.
+    const auto is_within = [&] { return (name[bytes] & 0xC0) == 0x80; };
+    for (bytes = kMostName_bytes; is_within() && bytes > kMostName_bytes - 3;) {
+      --bytes;
+    }
+  }
+  communicator.name.assign(name, bytes);
+}
+
 assemble::Communicator describe(const record::CommunicatorInit& init, std::uint32_t context) {
   assemble::Communicator communicator;
   communicator.context = context;
@@ -39,7 +55,7 @@ assemble::Communicator describe(const record::CommunicatorInit& init, std::uint3
     communicator.has_size = true;
     communicator.rank_known = true;
     communicator.hash = init.comm_hash;
-    communicator.name = init.name != nullptr ? init.name : "";
+    set_name(init.name != nullptr ? init.name : "", communicator);
     communicator.rank = init.rank;
     communicator.nranks = init.nranks;
     communicator.nnodes = init.nnodes;
@@ -64,6 +80,22 @@ Session::Session(const Config& config, Log& log, TraceWriter& writer,
       recording_(config, notes_),
       is_started_(recording_.started()) {
   record::g_recorder.rings().set_ring_bytes(config_.ring_bytes);
+  has_ranges_key_ = pthread_key_create(&ranges_key_, end_thread_of_application) == 0;
+}
+
+// Of a thread that ends, not of the one that calls exit(): that may be in a signal handler that has
+// interrupted mark().
+void Session::end_thread_of_application(void* session) noexcept {
+  if (record::g_recorder.is_wiped()) {
+    return;  // the child of a fork
+  }
+  while (t_ranges.open + t_ranges.lost > 0) {
+    try {
+      static_cast<Session*>(session)->mark(assemble::UserMark::What::kPop, nullptr, nullptr);
+    } catch (...) {  // out of memory: this end is lost
+    }
+  }
+  t_ranges = {};  // a later destructor of this thread may begin a range
 }
 
 // Before the first event, and before the drain thread. A process that opens no communicator has no
@@ -171,6 +203,9 @@ int Session::mark(assemble::UserMark::What what, const char* text, const char* s
   made.mark.source = cut(source);
   if (t_ranges.session != this) {
     t_ranges = {.session = this, .tid = static_cast<std::int32_t>(syscall(SYS_gettid))};
+    if (has_ranges_key_) {
+      pthread_setspecific(ranges_key_, this);
+    }
   }
   made.mark.tid = t_ranges.tid;
   const MutexLock lock(mutex_);

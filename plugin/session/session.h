@@ -17,6 +17,7 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <pthread.h>
 #include <string>
 #include <vector>
 
@@ -115,6 +116,7 @@ class Session {
   /// system for long, and a client that goes away leaves its order.
   static constexpr std::size_t kMostOrders = 64;
 
+  static void end_thread_of_application(void* session) noexcept;
   void prepare_rings();
   bool ensure_thread() RINGSIDE_REQUIRES(mutex_);
   std::string next_dump_path_locked() RINGSIDE_REQUIRES(mutex_);
@@ -126,6 +128,8 @@ class Session {
   Directories directories_;
   MarkerSetup markers_;
   std::once_flag rings_made_;
+  pthread_key_t ranges_key_{};  ///< its destructor ends the ranges of a thread that ends
+  bool has_ranges_key_ = false;
 
   threads::Mutex mutex_;
   threads::Condition wake_;   ///< the drain thread waits

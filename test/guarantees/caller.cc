@@ -49,10 +49,10 @@ Loaded::~Loaded() {
   dlclose(library_);
 }
 
-void* Loaded::new_communicator(std::uint64_t hash) {
+void* Loaded::new_communicator(std::uint64_t hash, const std::string& name) {
   host::Callback init;
   init.comm_hash = hash;
-  init.comm_name = "guarantee";
+  init.comm_name = name.c_str();
   init.n_nodes = 1;
   init.n_ranks = 2;
   void* context = nullptr;

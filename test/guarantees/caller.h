@@ -40,7 +40,7 @@ class Loaded {
 
   const host::ProfilerPlugin& plugin() const { return *plugin_; }
   void* library() const { return library_; }
-  void* new_communicator(std::uint64_t hash);
+  void* new_communicator(std::uint64_t hash, const std::string& name = "guarantee");
   int mask() const { return mask_; }
 
  private:

@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <fstream>
 #include <pthread.h>
+#include <sys/resource.h>
 #include <thread>
 #include <unistd.h>
 
@@ -15,6 +16,7 @@ namespace ringside::guarantees {
 namespace {
 
 struct Resources {
+  long size_bytes = 0;
   long rss_kib = 0;
   long descriptors = 0;
   long tasks = 0;
@@ -27,8 +29,8 @@ Resources resources() {
     return static_cast<long>(std::distance(fs::directory_iterator(path), {}));
   };
   Resources found;
-  long size = 0;
-  std::ifstream("/proc/self/statm") >> size >> found.rss_kib;
+  std::ifstream("/proc/self/statm") >> found.size_bytes >> found.rss_kib;
+  found.size_bytes *= sysconf(_SC_PAGESIZE);
   found.rss_kib *= sysconf(_SC_PAGESIZE) / 1024;
   found.descriptors = entries("/proc/self/fd");
   found.tasks = entries("/proc/self/task");
@@ -229,6 +231,45 @@ int many_threads(const Program& program) {
     pthread_join(thread, nullptr);
   }
   print_status(status_of(loaded));
+  return 0;
+}
+
+int short_of_memory(const Program& program) {
+  Loaded loaded(program.path, program.abi);
+  void* context = loaded.new_communicator(1);
+  Caller(loaded.plugin(), context, program.rows[0]).operation();
+  const std::uint64_t count = program.number(0);
+  std::atomic<int> step = 0;
+  const auto go_to = [&](int next) {
+    step = next;
+    step.notify_all();
+  };
+  std::thread thread([&] {
+    Caller caller(loaded.plugin(), context, program.rows[1]);
+    step.wait(0);
+    caller.operations(count, 0);
+    go_to(2);
+    step.wait(2);
+    caller.operations(count, 0);
+  });
+  struct rlimit limit {};
+  getrlimit(RLIMIT_AS, &limit);
+  const rlim_t before = limit.rlim_cur;
+  // The plugin's other threads have room for their little.
+  constexpr rlim_t kLeft_bytes = rlim_t{16} << 20;
+  limit.rlim_cur = static_cast<rlim_t>(resources().size_bytes) + kLeft_bytes;
+  setrlimit(RLIMIT_AS, &limit);
+  go_to(1);
+  step.wait(1);
+  limit.rlim_cur = before;
+  setrlimit(RLIMIT_AS, &limit);
+  go_to(3);
+  thread.join();
+  for (std::size_t row = 2; row < 4; ++row) {
+    std::thread([&] {
+      Caller(loaded.plugin(), context, program.rows[row]).operations(count, 0);
+    }).join();
+  }
   return 0;
 }
 

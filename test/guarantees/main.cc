@@ -52,6 +52,7 @@ int main(int argc, char** argv) {
       {"way_out", way_out},
       {"trouble", trouble},
       {"many_threads", many_threads},
+      {"short_of_memory", short_of_memory},
       {"steps", steps},
       {"copies", copies},
       {"dump", dump_to},

@@ -104,6 +104,14 @@ def no_ring(options):
         require(status["dropped"] == lost, f"status {status}")
         house.warnings(at_most=0)
         house.lint()
+    with House(options) as house:
+        # A ring of 32 MiB has no room in the 16 MiB that are left, for 2000 operations of 12 callbacks.
+        house.run("short_of_memory", 2000, RINGSIDE_RING_BYTES="32M", RINGSIDE_RING_DIR="none")
+        account = house.whole_account()
+        lost = house.sum(account, "dropped_no_ring") - 2000 * 12
+        require(0 <= lost < 1024, f"with memory again, {lost} callbacks are lost for want of a ring")
+        house.warnings(at_most=0)
+        house.lint()
     return 0
 
 
@@ -171,6 +179,13 @@ def notes(options):
         house.warnings(at_most=1, at_least=1)
         house.lint()
         print(f"{told}")
+    with House(options) as house:
+        # More threads than a process can have open ranges.
+        house.run("steps", "communicator:1", "call:1", "leave_open:4200")
+        left = {mark["mark"]: mark for mark in lines_of(house, "ringside_mark") if mark["name"] == "left open"}
+        require(len(left) == 4200 and all("end_ns" in mark for mark in left.values()),
+                f"{len(left)} ranges, {sum('end_ns' not in mark for mark in left.values())} without an end")
+        house.lint()
     killed_notes(options)
 
 
@@ -411,6 +426,12 @@ def absurd(options):
             house.whole_account()
             house.warnings(at_most=1)  # that kernel channels can hurt
             house.readable()
+    with House(options) as house:
+        # As long as a name can be, and longer.
+        house.run("steps", "named:85", "call:10", "named:30000", "call:10")
+        house.lint()
+        names = {line["name"]: line.get("name_cut") for line in lines_of(house, "ringside_communicator")}
+        require(list(names.values()) == [True] and list(names) == ["\u20ac" * 85], f"{names}")
 
 
 def clock(options):

@@ -34,6 +34,9 @@ int short_threads(const Program& program);
 int notes(const Program& program);
 /// THREADS: alive at once, each with one operation.
 int many_threads(const Program& program);
+/// OPERATIONS: so many by a thread while memory is too short for its ring, as many by it after
+/// that, and by two threads that begin then.
+int short_of_memory(const Program& program);
 /// HOW: threads record while the process forks; what the children do.
 int fork_while_recording(const Program& program);
 /// HOW: threads that record make children that the plugin does not know of, or that end as threads.

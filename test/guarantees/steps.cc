@@ -34,6 +34,28 @@ class Steps {
          contexts_[hash] = loaded_.new_communicator(std::strtoull(hash.c_str(), nullptr, 10));
          use(hash);
        }},
+      {"leave_open",  // so many threads each begin a range and end; then there is still room for
+                      // one
+       [this](const std::string& count) {
+         const auto push = [this](const char* text) {
+           const auto begin =
+               reinterpret_cast<decltype(&ringside_push)>(c_function(loaded_, "ringside_push"));
+           require(begin(text, nullptr) == RINGSIDE_OK, "a range is refused");
+         };
+         for (std::uint64_t i = 0; i < number(count); ++i) {
+           std::thread([&] { push("left open"); }).join();
+         }
+         push("after them");
+       }},
+      {"named",  // a communicator with a name of so many characters of three bytes each
+       [this](const std::string& count) {
+         std::string name;
+         for (std::uint64_t i = 0; i < number(count); ++i) {
+           name += "\u20AC";
+         }
+         contexts_[count] = loaded_.new_communicator(number(count), name);
+         use(count);
+       }},
       {"use", [this](const std::string& hash) { use(hash); }},
       {"close", [this](const std::string& hash) { loaded_.plugin().finalize(contexts_.at(hash)); }},
       {"call", [this](const std::string& count) { caller_->operations(number(count), 0); }},

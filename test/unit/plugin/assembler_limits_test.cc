@@ -3,6 +3,7 @@
 // Whatever is never stopped, or whose stop is lost: what is kept stays within bounds, and the
 // account adds up.
 #include <algorithm>
+#include <new>
 
 #include "test/unit/catch.h"
 #include "test/unit/plugin/assembler_script.h"
@@ -236,4 +237,24 @@ TEST_CASE("threads that come and go leave nothing behind") {
   CHECK(script.assembler.known_threads() >= 1);
   script.stop(open);
   check_account(script);
+}
+
+TEST_CASE("a record that waits for its event is not lost where memory is too short to join it") {
+  assemble::Orphans orphans;
+  assemble::RecordView view{};
+  view.id = 7;
+  orphans.add(view, 0);
+  const auto short_of_memory = [](const assemble::RecordView&, std::uint64_t, bool) -> bool {
+    throw std::bad_alloc();
+  };
+  CHECK_THROWS_AS(orphans.retry_all(0, short_of_memory), std::bad_alloc);
+  CHECK_THROWS_AS(orphans.give_up_oldest(short_of_memory), std::bad_alloc);
+  REQUIRE(orphans.size() == 1);
+  std::uint64_t joined = 0;
+  orphans.retry_all(0, [&](const assemble::RecordView& of, std::uint64_t, bool) {
+    joined = of.id;
+    return true;
+  });
+  CHECK(joined == 7);
+  CHECK(orphans.size() == 0);
 }

@@ -2,9 +2,13 @@
 #include "plugin/session/notes.h"
 
 #include <cerrno>
+#include <cstddef>
+#include <memory>
 #include <new>
 #include <optional>
 
+#include "plugin/journal/journal_image.h"
+#include "plugin/record/recorder.h"
 #include "plugin/session/session.h"
 #include "test/unit/catch.h"
 
@@ -79,4 +83,23 @@ TEST_CASE("notes of windows keep their room until they are applied") {
   notes.windows_applied(windows);
   CHECK(notes.has_room_for_start());
   CHECK_FALSE(notes.is_empty());
+}
+
+TEST_CASE("a change of a window's events for whose opening memory was too short changes no other") {
+  threads::kDrainThread.assume();
+  const Config config;
+  TraceWriter writer(config);
+  const auto memory = std::make_unique<char[]>(assemble::Journal::kLeastBytes);
+  writer.keep_journal(memory.get(), assemble::Journal::kLeastBytes);
+  writer.apply(TypesNote{1, record::g_recorder.ticks(), 2});
+  writer.apply(WindowNote{1, record::g_recorder.ticks(), true, 2});
+  writer.apply(TypesNote{2, record::g_recorder.ticks(), 3});
+  recover::JournalImage image;
+  const auto* const bytes = reinterpret_cast<const std::byte*>(memory.get());
+  REQUIRE(recover::read_journal({bytes, assemble::Journal::kLeastBytes}, image).is_ok());
+  REQUIRE(image.windows.size() == 1);
+  CHECK(image.windows.at(1).types == 2);
+  writer.apply(TypesNote{1, record::g_recorder.ticks(), 3});
+  REQUIRE(recover::read_journal({bytes, assemble::Journal::kLeastBytes}, image).is_ok());
+  CHECK(image.windows.at(1).types == 3);
 }

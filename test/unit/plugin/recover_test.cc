@@ -254,6 +254,26 @@ TEST_CASE(
   pool.close_in_child();
 }
 
+TEST_CASE("A ring that could not be a file leaves its room to the next one") {
+  const RingFiles directory;
+  const int taken = openat(directory.descriptor, "ring.0000", O_CREAT | O_WRONLY | O_CLOEXEC, 0600);
+  REQUIRE(taken >= 0);
+  close(taken);
+  record::RingPool pool;
+  pool.prepare();
+  constexpr std::uint64_t kBytes = record::RingPool::kLeastBytes;
+  pool.set_directory(directory.descriptor, kBytes, kBytes + sizeof(record::Ring));
+  std::array<record::Ring*, 2> rings{};
+  for (record::Ring*& ring : rings) {
+    std::thread([&] { ring = pool.current(); }).join();
+  }
+  REQUIRE(rings[1] != nullptr);
+  CHECK(pool.without_file() == 1);
+  CHECK(pool.without_file_error() == EEXIST);
+  CHECK(directory.file("ring.0001").size() == kBytes + sizeof(record::Ring));
+  pool.close_in_child();
+}
+
 TEST_CASE("A ring that cannot be a file is memory, and that is counted") {
   record::RingPool pool;
   pool.prepare();
