@@ -11,7 +11,7 @@
 namespace ringside::live {
 namespace {
 
-constexpr double kSecond_ns = 1e9;
+constexpr double kNanosecondsPerSecond = 1e9;
 // Of a bucket: sums of all buckets of all series are far from a 64 bit number's end.
 constexpr std::uint64_t kMostCount = std::uint64_t{1} << 48;
 
@@ -92,7 +92,8 @@ struct ProcessMetrics::Reader {
 
   bool read_series(const JsonObject& object) {
     simdjson::dom::array array;
-    if (!take_bounds(object, "duration_bounds_ns", kSecond_ns, made.duration_bounds_s_) ||
+    if (!take_bounds(object, "duration_bounds_ns", kNanosecondsPerSecond,
+                     made.duration_bounds_s_) ||
         !take_bounds(object, "busbw_bounds", 1, made.busbw_bounds_) ||
         !take(object, "series", array) || array.size() > kMostSeries) {
       return false;
@@ -197,20 +198,21 @@ void ProcessMetrics::add_series(MetricsPage& page) const {
          [](const Sums& sums) { return sums.operations; });
   family("ringside_message_bytes", "bytes", "Bytes of finished operations, as nccl-tests counts.",
          [](const Sums& sums) { return sums.message_bytes; });
-  family("ringside_busy_seconds", "seconds",
-         "Time from start to end of operations whose execution was seen, added up.",
-         [](const Sums& sums) { return static_cast<double>(sums.busy_ns) / kSecond_ns; });
+  family(
+      "ringside_busy_seconds", "seconds",
+      "Time from start to end of operations whose execution was seen, added up.",
+      [](const Sums& sums) { return static_cast<double>(sums.busy_ns) / kNanosecondsPerSecond; });
   family("ringside_bus_bytes", "bytes",
          "Bytes times the factor of busbw. By ringside_bus_seconds_total it is busbw.",
          [](const Sums& sums) { return sums.bus_bytes; });
   family("ringside_bus_seconds", "seconds", "Time of the operations in ringside_bus_bytes_total.",
-         [](const Sums& sums) { return static_cast<double>(sums.bus_ns) / kSecond_ns; });
+         [](const Sums& sums) { return static_cast<double>(sums.bus_ns) / kNanosecondsPerSecond; });
   page.family("ringside_duration_seconds", "histogram", "Operations by time from start to end.",
               "seconds");
   for (const auto& [labels, sums] : series_) {
     if (sums.timed_operations != 0) {
       page.buckets(labels, duration_bounds_s_, sums.durations);
-      page.sum(labels, static_cast<double>(sums.busy_ns) / kSecond_ns);
+      page.sum(labels, static_cast<double>(sums.busy_ns) / kNanosecondsPerSecond);
     }
   }
   // There is no sum: a sum of bandwidths would only invite a mean of means.
@@ -236,7 +238,9 @@ void ProcessMetrics::add_in_flight(MetricsPage& page) const {
   family("ringside_in_flight_bytes", "bytes", "Bytes that each rank gives to these.",
          [](const InFlight& sums) { return sums.bytes; });
   family("ringside_oldest_in_flight_seconds", "seconds", "Age of the oldest of these.",
-         [](const InFlight& sums) { return static_cast<double>(sums.oldest_ns) / kSecond_ns; });
+         [](const InFlight& sums) {
+           return static_cast<double>(sums.oldest_ns) / kNanosecondsPerSecond;
+         });
 }
 
 void ProcessMetrics::add_process(MetricsPage& page) const {
@@ -258,11 +262,12 @@ void ProcessMetrics::add_process(MetricsPage& page) const {
   one("ringside_trace_bytes", "counter", "bytes", "Bytes written to the trace.", trace_bytes_);
   one("ringside_ring_bytes", "gauge", "bytes", "Memory of the rings of all threads.", ring_bytes_);
   one("ringside_drain_cpu_seconds", "counter", "seconds",
-      "Time that Ringside's own thread has run.", static_cast<double>(drain_cpu_ns_) / kSecond_ns);
+      "Time that Ringside's own thread has run.",
+      static_cast<double>(drain_cpu_ns_) / kNanosecondsPerSecond);
   one("ringside_recording", "gauge", "", "1 while operations are recorded.",
       std::uint64_t{is_recording_ ? 1U : 0U});
   one("ringside_written_timestamp_seconds", "gauge", "seconds", "When this was answered.",
-      static_cast<double>(realtime_ns_) / kSecond_ns);
+      static_cast<double>(realtime_ns_) / kNanosecondsPerSecond);
   page.family("ringside_build_info", "gauge", "Versions of Ringside and NCCL; the value is 1.");
   page.sample(build_labels_, std::uint64_t{1});
 }

@@ -37,6 +37,7 @@ void add_communicators(CLI::App& app, Chosen& chosen);
 void add_hang(CLI::App& app, Chosen& chosen);
 void add_fr(CLI::App& app, Chosen& chosen);
 void add_stragglers(CLI::App& app, Chosen& chosen);
+void add_what_if(CLI::App& app, Chosen& chosen);
 void add_network(CLI::App& app, Chosen& chosen);
 void add_overlap(CLI::App& app, Chosen& chosen);
 void add_critical_path(CLI::App& app, Chosen& chosen);

@@ -21,6 +21,7 @@
 #include "analyzer/report/step_report.h"
 #include "analyzer/report/stragglers_report.h"
 #include "analyzer/report/time_report.h"
+#include "analyzer/report/what_if_report.h"
 
 namespace ringside::cli {
 namespace {
@@ -32,6 +33,28 @@ struct MatchOptions : AnalysisOptions {
 struct IterationsOptions : AnalysisOptions {
   bool is_series = false;
   std::size_t period = 0;
+};
+
+struct WhatIfOptions : AnalysisOptions {
+  report::AskedChange asked;
+
+  /// The operations of the run that took longest.
+  static replay::Job job_of(const Analysis& analysis) {
+    const metrics::GlobalRanks ranks(analysis.traces, analysis.matches);
+    replay::Job longest;
+    for (std::uint32_t run = 0; run < analysis.matches.runs.runs.size(); ++run) {
+      replay::Job job = replay::make_job(analysis.traces, analysis.matches, ranks, run);
+      if (job.wall_ns() > longest.wall_ns()) {
+        longest = std::move(job);
+      }
+    }
+    return longest;
+  }
+
+  /// Why the job cannot be asked that; empty if it can.
+  std::string why_no_path(const Analysis& analysis) const {
+    return asked.is_empty() ? "" : report::read_change(asked, job_of(analysis)).wrong;
+  }
 };
 
 struct PathOptions : AnalysisOptions {
@@ -116,6 +139,16 @@ constexpr char kCriticalPathExample[] =
     "  ringside critical-path traces/ --kineto profiles/\tthe steps, through CPU, GPU and network\n"
     "  ringside critical-path traces/ --kineto profiles/ --instance 1 --format csv --table "
     "path\tone step, moment by moment\n";
+
+constexpr char kWhatIfExample[] =
+    "Replays the job from what each rank did between its operations and from how long the data "
+    "took, with something changed. Without a change it asks all questions: who slows the job, and "
+    "what would balanced work or a faster network bring.\n"
+    "\n"
+    "Examples:\n"
+    "  ringside what-if traces/\tall questions\n"
+    "  ringside what-if --without rank:3 traces/\trank 3 is like the other ranks\n"
+    "  ringside what-if --without host:node4 --network 2x traces/\ttwo changes together\n";
 
 constexpr char kIterationsExample[] =
     "Training repeats the same operations again and again. This finds what repeats, whatever "
@@ -306,6 +339,28 @@ void add_critical_path(CLI::App& app, Chosen& chosen) {
       command, options->by,
       "Split the operations on the path by the range of the application (range), the line "
       "of the program (caller) or NCCL's tag of the call (user-tag)");
+}
+
+void add_what_if(CLI::App& app, Chosen& chosen) {
+  const auto options = std::make_shared<WhatIfOptions>();
+  CLI::App& command = add_document(
+      app, "what-if", "Say what the job would take without a slow rank, or with a faster network",
+      kWhatIfExample, options, chosen,
+      [](const Analysis& analysis, const WhatIfOptions& chosen_options) {
+        return report::what_if_document(WhatIfOptions::job_of(analysis), chosen_options.asked);
+      });
+  add_kineto_option(command, *options);
+  command
+      .add_option("--without", options->asked.without,
+                  "This rank or host is like the others: rank:NUMBER or host:NAME; may be repeated")
+      ->type_name("WHO")
+      ->allow_extra_args(false);
+  command.add_flag("--balanced", options->asked.is_balanced, "All ranks have the same work");
+  command
+      .add_option("--network", options->asked.network,
+                  "A network so many times as fast (2x), as fast as its fastest transfers (peak), "
+                  "or without any delay (infinite)")
+      ->type_name("SPEED");
 }
 
 void add_iterations(CLI::App& app, Chosen& chosen) {

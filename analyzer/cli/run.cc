@@ -245,6 +245,7 @@ ExitStatus run(int argc, char** argv) {
   add_hang(app, chosen);
   add_fr(app, chosen);
   add_stragglers(app, chosen);
+  add_what_if(app, chosen);
   add_network(app, chosen);
   add_overlap(app, chosen);
   add_critical_path(app, chosen);

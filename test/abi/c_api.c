@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What a program sees of the library that NCCL_PROFILER_PLUGIN names: its version is the header's,
- * each result has a text, and behind each table for NCCL there are NULL pointers. An NCCL that looks
- * for a member which a later draft of the interface has added finds none.
+ * each result has a text, and behind each table for NCCL there are NULL pointers. An NCCL that
+ * looks for a member which a later draft of the interface has added finds none.
  */
 #include <ringside/ringside.h>
 

@@ -11,8 +11,8 @@
 #include <type_traits>
 #include <unistd.h>
 
-#include "test/abi/event_types.h"
 #include "plugin/abi/versions.h"
+#include "test/abi/event_types.h"
 
 namespace ringside::bench {
 

@@ -7,8 +7,8 @@
 #include <dlfcn.h>
 #include <limits>
 
-#include "test/abi/event_types.h"
 #include "plugin/abi/versions.h"
+#include "test/abi/event_types.h"
 #include "test/guarantees/scenarios.h"
 
 namespace ringside::guarantees {

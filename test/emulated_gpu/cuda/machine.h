@@ -36,9 +36,8 @@ struct MachineGpu {
 struct Machine {
   std::vector<MachineGpu> gpus;
   std::string fails;  // where NVML fails: "init" or "count"
-  std::string
-      hangs;  // where it never returns: "init", "links", or "later" (from the second reading); or
-              // "slow": a query of a link takes 5 ms
+  std::string hangs;  // where it never returns: "init", "links", or "later" (from the second
+                      // reading); or "slow": a query of a link takes 5 ms
 };
 
 // The description, or NULL without one. One that cannot be read ends the process.

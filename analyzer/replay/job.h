@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A job as a graph: what each rank ran, one kernel after the other, and the transfers that its
+// kernels take part in. All times of a rank are by the clock of its own host. No two clocks are
+// compared.
+#ifndef RINGSIDE_ANALYZER_REPLAY_JOB_H
+#define RINGSIDE_ANALYZER_REPLAY_JOB_H
+
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "analyzer/match/matcher.h"
+#include "analyzer/metrics/global_ranks.h"
+#include "analyzer/model/trace.h"
+
+namespace ringside::replay {
+
+inline constexpr std::uint32_t kNone = std::numeric_limits<std::uint32_t>::max();
+
+/// What one rank ran for one operation, or for calls that were grouped.
+struct Kernel {
+  std::int64_t start_ns = 0;  // the rank's arrival
+  std::int64_t end_ns = 0;
+  std::int64_t call_ns = 0;         // when the CPU had called it
+  std::uint32_t stream_before = 0;  // the kernel before it on its communicator's stream, or kNone
+  std::uint32_t signature = 0;      // equal of calls that are alike: function, bytes, ranks
+  std::uint32_t first_link = 0;     // its transfers are Job::links from here on
+  std::uint32_t communicator = 0;   // index into Matches::communicators
+
+  std::int64_t wall_ns() const { return end_ns - start_ns; }
+};
+
+/// The kernels that a kernel in a transfer waits for.
+enum class Needs : std::uint8_t {
+  kAll,       // every other one
+  kFromRoot,  // the first one of the transfer
+  kToRoot,    // the first one waits for all others
+};
+
+/// A collective, or a send and its receive.
+struct Transfer {
+  std::uint32_t first_member = 0;  // its kernels are Job::members from here on
+  std::uint32_t member_count = 0;
+  Needs needs = Needs::kAll;
+  /// How long its data took: the shortest time of its kernels, as the last rank to come waits for
+  /// nobody.
+  std::int64_t time_ns = 0;
+};
+
+/// A rank, and its kernels in the order of their starts.
+struct JobRank {
+  std::string label;
+  std::string host;
+  std::uint32_t file = 0;  // index into Traces::files
+  std::uint32_t first_kernel = 0;
+  std::uint32_t kernel_count = 0;
+};
+
+struct Job {
+  std::vector<JobRank> ranks;
+  std::vector<Kernel> kernels;       // rank by rank
+  std::vector<std::uint32_t> links;  // transfers of kernels
+  std::vector<Transfer> transfers;
+  std::vector<std::uint32_t> members;  // kernels of transfers
+
+  std::span<const std::uint32_t> transfers_of(std::uint32_t kernel) const {
+    const std::size_t end =
+        kernel + 1 < kernels.size() ? kernels[kernel + 1].first_link : links.size();
+    return std::span(links).subspan(kernels[kernel].first_link, end - kernels[kernel].first_link);
+  }
+  std::span<const std::uint32_t> kernels_of(const Transfer& transfer) const {
+    return std::span(members).subspan(transfer.first_member, transfer.member_count);
+  }
+  std::span<const Kernel> kernels_of(const JobRank& rank) const {
+    return std::span(kernels).subspan(rank.first_kernel, rank.kernel_count);
+  }
+  /// What a kernel waited for other ranks.
+  std::int64_t waited_ns(std::uint32_t kernel) const;
+  /// From the first arrival to the last end of the rank that was there longest.
+  std::int64_t wall_ns() const;
+};
+
+/// The operations of one run, by its index in Runs::runs, that were seen to run from start to end.
+Job make_job(const model::Traces& traces, const match::Matches& matches,
+             const metrics::GlobalRanks& ranks, std::uint32_t run);
+
+}  // namespace ringside::replay
+
+#endif  // RINGSIDE_ANALYZER_REPLAY_JOB_H

@@ -1,0 +1,302 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "analyzer/replay/own_times.h"
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+#include <utility>
+
+namespace ringside::replay {
+namespace {
+
+// Stamps that are closer to each other are the same moment.
+constexpr std::int64_t kSameMoment_ns = 4'000;
+// A kernel begins before the end that it depends on only because of errors of the stamps, of this
+// size and in one of so many iterations.
+constexpr std::int64_t kStampError_ns = 100'000;
+constexpr std::size_t kOneBefore = 20;
+// So many kernels of the rank before may be the anchor.
+constexpr std::uint32_t kMostBack = 6;
+// One of so many estimates may contradict an anchor; an own time is at least this part of a usual
+// short one.
+constexpr std::size_t kOneContradicts = 10;
+constexpr double kShortest = 0.8;
+// Of anchors that explain a start about as well, the nearest one counts, and an end before a start.
+constexpr double kFartherCosts = 0.02;
+constexpr double kStartCosts = 0.1;
+constexpr double kExact_ns = 200;
+// The kernels of a place that decide on its anchor.
+constexpr std::size_t kKernelsAsked = 20'000;
+
+double median_of(std::vector<double>& values) {
+  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+  std::nth_element(values.begin(), middle, values.end());
+  return *middle;
+}
+
+struct Choice {
+  std::uint32_t back = 0;  // 0: nothing tells
+  bool is_end = true;
+};
+
+class Finder {
+ public:
+  Finder(const Job& job, const Places& places) : job_(job), places_(places) {
+    const std::size_t count = job.kernels.size();
+    times_.anchors.resize(count);
+    times_.own_ns.resize(count);
+    times_.is_seen.resize(count);
+    times_.pace.assign(job.ranks.size(), 1);
+    ready_ns_.resize(count);
+    is_free_.resize(count);
+    for (std::size_t i = 0; i < count; ++i) {
+      const std::uint32_t before = job.kernels[i].stream_before;
+      is_free_[i] =
+          before == kNone || job.kernels[i].start_ns - job.kernels[before].end_ns > kSameMoment_ns;
+    }
+  }
+
+  OwnTimes find() {
+    for (const Role& role : places_.roles()) {
+      choices_.clear();
+      for (std::uint32_t place = 0; place < role.length; ++place) {
+        choices_.push_back(choose(role, place));
+      }
+      for (const std::uint32_t rank : role.ranks) {
+        see(role, rank);
+      }
+      estimate_rest(role);
+    }
+    return std::move(times_);
+  }
+
+ private:
+  struct Sample {
+    std::uint32_t rank = 0;
+    std::uint32_t kernel = 0;
+  };
+
+  std::vector<Sample> samples_of(const Role& role, std::uint32_t place) const {
+    const std::size_t iterations =
+        job_.ranks[role.ranks.front()].kernel_count / role.length + std::size_t{1};
+    const std::size_t step = iterations * role.ranks.size() / kKernelsAsked + 1;
+    std::vector<Sample> samples;
+    for (const std::uint32_t rank : role.ranks) {
+      const JobRank& one = job_.ranks[rank];
+      for (std::size_t i = place; i < one.kernel_count; i += step * role.length) {
+        if (i >= kMostBack) {
+          samples.push_back({rank, one.first_kernel + static_cast<std::uint32_t>(i)});
+        }
+      }
+    }
+    return samples;
+  }
+
+  std::int64_t since(std::uint32_t kernel, Choice choice) const {
+    const Kernel& anchor = job_.kernels[kernel - choice.back];
+    return job_.kernels[kernel].start_ns - (choice.is_end ? anchor.end_ns : anchor.start_ns);
+  }
+  bool is_told_by(std::uint32_t kernel, Choice choice) const {
+    return choice.is_end || is_free_[kernel - choice.back];
+  }
+
+  // The spread of the own times from that anchor on; nothing if it cannot be the anchor.
+  std::optional<double> spread(const std::vector<Sample>& samples, std::size_t seen,
+                               Choice choice) const {
+    std::vector<double> all_ns;
+    std::vector<double> of_rank_ns;
+    double sum_ns = 0;
+    std::size_t before = 0;
+    for (std::size_t i = 0; i < samples.size();) {
+      const std::uint32_t rank = samples[i].rank;
+      of_rank_ns.clear();
+      for (; i < samples.size() && samples[i].rank == rank; ++i) {
+        if (is_free_[samples[i].kernel] && is_told_by(samples[i].kernel, choice)) {
+          const std::int64_t own_ns = since(samples[i].kernel, choice);
+          of_rank_ns.push_back(static_cast<double>(own_ns));
+          before += own_ns < -kStampError_ns ? 1 : 0;
+        }
+      }
+      if (!of_rank_ns.empty()) {
+        const double median_ns = median_of(of_rank_ns);
+        for (const double own_ns : of_rank_ns) {
+          sum_ns += std::abs(own_ns - median_ns);
+        }
+        all_ns.insert(all_ns.end(), of_rank_ns.begin(), of_rank_ns.end());
+      }
+    }
+    if (all_ns.size() < 2 || 2 * all_ns.size() < seen || before * kOneBefore > all_ns.size() ||
+        is_contradicted(samples, choice, all_ns)) {
+      return std::nullopt;
+    }
+    return (sum_ns / static_cast<double>(all_ns.size()) + kExact_ns) *
+           (1 + kFartherCosts * (choice.back - 1) + (choice.is_end ? 0 : kStartCosts));
+  }
+
+  // A rank cannot have been ready sooner than a short own time after its anchor, also where the
+  // stream was busy.
+  bool is_contradicted(const std::vector<Sample>& samples, Choice choice,
+                       std::vector<double>& seen_ns) const {
+    const auto tenth = seen_ns.begin() + static_cast<std::ptrdiff_t>(seen_ns.size() / 10);
+    std::nth_element(seen_ns.begin(), tenth, seen_ns.end());
+    const double least_ns = kShortest * *tenth - static_cast<double>(kSameMoment_ns);
+    std::size_t against = 0;
+    std::size_t asked = seen_ns.size();
+    for (const Sample& sample : samples) {
+      if (!is_free_[sample.kernel] && is_told_by(sample.kernel, choice)) {
+        ++asked;
+        against += static_cast<double>(since(sample.kernel, choice)) < least_ns ? 1 : 0;
+      }
+    }
+    return against * kOneContradicts > asked;
+  }
+
+  Choice choose(const Role& role, std::uint32_t place) const {
+    const std::vector<Sample> samples = samples_of(role, place);
+    const auto seen = static_cast<std::size_t>(std::count_if(
+        samples.begin(), samples.end(), [&](const Sample& one) { return is_free_[one.kernel]; }));
+    Choice best;
+    double least = 0;
+    for (std::uint32_t back = 1; back <= kMostBack && seen >= 2; ++back) {
+      for (const bool is_end : {true, false}) {
+        const Choice choice{back, is_end};
+        const std::optional<double> found = spread(samples, seen, choice);
+        if (found && (best.back == 0 || *found < least)) {
+          best = choice;
+          least = *found;
+        }
+      }
+    }
+    return best;
+  }
+
+  // Where nothing tells the anchor, a kernel follows the one before it on its stream, or begins
+  // some time after the rank's last one began.
+  Anchor anchor_of(std::uint32_t first, std::uint32_t kernel, Choice choice) const {
+    if (choice.back > 0 && kernel - first >= choice.back) {
+      return {kernel - choice.back, choice.is_end};
+    }
+    if (job_.kernels[kernel].stream_before != kNone) {
+      return {job_.kernels[kernel].stream_before, true};
+    }
+    return kernel == first ? Anchor{} : Anchor{kernel - 1, false};
+  }
+
+  std::int64_t anchor_ns(Anchor anchor) const {
+    return anchor.is_end ? job_.kernels[anchor.kernel].end_ns : ready_ns_[anchor.kernel];
+  }
+
+  void set_ready(std::uint32_t kernel, std::int64_t ready_ns) {
+    const Anchor anchor = times_.anchors[kernel];
+    ready_ns_[kernel] = ready_ns;
+    times_.own_ns[kernel] =
+        anchor.kernel == kNone ? 0 : std::max<std::int64_t>(ready_ns - anchor_ns(anchor), 0);
+  }
+
+  void see(const Role& role, std::uint32_t rank) {
+    const JobRank& one = job_.ranks[rank];
+    for (std::uint32_t i = 0; i < one.kernel_count; ++i) {
+      const std::uint32_t kernel = one.first_kernel + i;
+      const Choice choice = choices_[i % role.length];
+      times_.anchors[kernel] = anchor_of(one.first_kernel, kernel, choice);
+      times_.is_seen[kernel] =
+          choice.back > 0 && i >= choice.back && is_free_[kernel] && is_told_by(kernel, choice);
+      set_ready(kernel, job_.kernels[kernel].start_ns);
+    }
+  }
+
+  // What a rank's GPU did of its own time: the rest passed before the CPU had called the kernel.
+  double gpu_ns(std::uint32_t kernel) const {
+    const Kernel& one = job_.kernels[kernel];
+    const std::int64_t from_ns = std::max(anchor_ns(times_.anchors[kernel]), one.call_ns);
+    return static_cast<double>(std::max<std::int64_t>(one.start_ns - from_ns, 0));
+  }
+
+  struct OfRank {
+    std::uint32_t rank = 0;
+    double own_ns = 0;  // means
+    double gpu_ns = 0;
+  };
+
+  // The ranks that show their own times at a place.
+  std::vector<OfRank> seen_at(const Role& role, std::uint32_t place) const {
+    std::vector<OfRank> seen;
+    for (const std::uint32_t rank : role.ranks) {
+      const JobRank& one = job_.ranks[rank];
+      OfRank sums{rank, 0, 0};
+      double count = 0;
+      for (std::uint32_t i = place; i < one.kernel_count; i += role.length) {
+        const std::uint32_t kernel = one.first_kernel + i;
+        if (times_.is_seen[kernel]) {
+          sums.own_ns += static_cast<double>(times_.own_ns[kernel]);
+          sums.gpu_ns += gpu_ns(kernel);
+          ++count;
+        }
+      }
+      if (count > 0) {
+        seen.push_back({rank, sums.own_ns / count, sums.gpu_ns / count});
+      }
+    }
+    return seen;
+  }
+
+  void estimate_rest(const Role& role) {
+    std::vector<std::vector<OfRank>> seen;
+    std::vector<double> own_ns(job_.ranks.size());
+    std::vector<double> others_ns(job_.ranks.size());
+    for (std::uint32_t place = 0; place < role.length; ++place) {
+      std::vector<OfRank> here = seen_at(role, place);
+      if (here.size() >= 2 && 3 * (here.size() - 1) >= role.ranks.size() - 1) {
+        std::sort(here.begin(), here.end(),
+                  [](const OfRank& a, const OfRank& b) { return a.gpu_ns < b.gpu_ns; });
+        for (std::size_t i = 0; i < here.size(); ++i) {
+          // The median of the others.
+          const std::size_t middle = (here.size() - 1) / 2;
+          own_ns[here[i].rank] += here[i].gpu_ns;
+          others_ns[here[i].rank] += here[middle + (i <= middle ? 1 : 0)].gpu_ns;
+        }
+      }
+      seen.push_back(std::move(here));
+    }
+    for (const std::uint32_t rank : role.ranks) {
+      times_.pace[rank] = others_ns[rank] > 0 ? own_ns[rank] / others_ns[rank] : 1;
+    }
+    std::vector<double> usual_ns(role.length);
+    for (std::uint32_t place = 0; place < role.length; ++place) {
+      std::vector<double> values;
+      for (const OfRank& one : seen[place]) {
+        values.push_back(one.own_ns / std::max(1.0, times_.pace[one.rank]));
+      }
+      usual_ns[place] = values.empty() ? 0 : median_of(values);
+    }
+    for (const std::uint32_t rank : role.ranks) {
+      const JobRank& one = job_.ranks[rank];
+      for (std::uint32_t i = 0; i < one.kernel_count; ++i) {
+        const std::uint32_t kernel = one.first_kernel + i;
+        const Anchor anchor = times_.anchors[kernel];
+        if (!times_.is_seen[kernel] && anchor.kernel != kNone &&
+            choices_[i % role.length].back > 0) {
+          const auto estimate_ns = static_cast<std::int64_t>(usual_ns[i % role.length]);
+          const std::int64_t start_ns = job_.kernels[kernel].start_ns;
+          set_ready(kernel, is_free_[kernel] ? start_ns
+                                             : std::min(start_ns, anchor_ns(anchor) + estimate_ns));
+        }
+      }
+    }
+  }
+
+  const Job& job_;
+  const Places& places_;
+  OwnTimes times_;
+  std::vector<std::int64_t> ready_ns_;  // by kernel
+  std::vector<bool> is_free_;           // by kernel: its stream was idle before it
+  std::vector<Choice> choices_;         // of a role, by place
+};
+
+}  // namespace
+
+OwnTimes find_own_times(const Job& job, const Places& places) {
+  return Finder(job, places).find();
+}
+
+}  // namespace ringside::replay

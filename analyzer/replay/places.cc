@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "analyzer/replay/places.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <numeric>
+
+namespace ringside::replay {
+namespace {
+
+// An iteration is sought in so many kernels, and has at most so many of them.
+constexpr std::size_t kKernelsCompared = 3000;
+constexpr std::size_t kMostInIteration = 1000;
+constexpr std::size_t kLeastIterations = 4;
+// One kernel of so many may be another one than in the iteration before.
+constexpr std::size_t kOneOdd = 20;
+// The shortest iteration counts that explains the time between kernels as well as any other does,
+// but for this share of it. Without it, ten iterations with one slow one would be an iteration.
+constexpr double kUnexplained = 0.1;
+// The ranks whose median stands for all of a role.
+constexpr std::size_t kRanksAsked = 33;
+
+// The median over ranks of the time between a kernel and the one before. It is no late rank's.
+std::vector<std::int64_t> typical_gaps(const Job& job, const Role& role, std::size_t count) {
+  std::vector<std::int64_t> gaps_ns(count);
+  std::vector<std::int64_t> of_ranks;
+  const std::size_t step = (role.ranks.size() + kRanksAsked - 1) / kRanksAsked;
+  for (std::size_t i = 1; i < count; ++i) {
+    of_ranks.clear();
+    for (std::size_t r = 0; r < role.ranks.size(); r += step) {
+      const auto kernels = job.kernels_of(job.ranks[role.ranks[r]]);
+      of_ranks.push_back(std::max<std::int64_t>(kernels[i].start_ns - kernels[i - 1].end_ns, 0));
+    }
+    const auto middle = of_ranks.begin() + static_cast<std::ptrdiff_t>((of_ranks.size() - 1) / 2);
+    std::nth_element(of_ranks.begin(), middle, of_ranks.end());
+    gaps_ns[i] = *middle;
+  }
+  return gaps_ns;
+}
+
+// How far the times at each place are from their median, together.
+double unexplained_ns(const std::vector<std::int64_t>& gaps_ns, std::size_t length) {
+  double sum_ns = 0;
+  std::vector<std::int64_t> here;
+  for (std::size_t place = 0; place < length; ++place) {
+    here.clear();
+    for (std::size_t i = place; i < gaps_ns.size(); i += length) {
+      here.push_back(gaps_ns[i]);
+    }
+    const auto middle = here.begin() + static_cast<std::ptrdiff_t>(here.size() / 2);
+    std::nth_element(here.begin(), middle, here.end());
+    const std::int64_t median_ns = *middle;
+    for (const std::int64_t gap_ns : here) {
+      sum_ns += static_cast<double>(std::abs(gap_ns - median_ns));
+    }
+  }
+  return sum_ns;
+}
+
+std::uint32_t find_length(const Job& job, const Role& role) {
+  const auto kernels = job.kernels_of(job.ranks[role.ranks.front()]);
+  const std::size_t count = std::min(kernels.size(), kKernelsCompared);
+  const std::vector<std::int64_t> gaps_ns = typical_gaps(job, role, count);
+  const double all_ns = static_cast<double>(
+      std::max<std::int64_t>(std::accumulate(gaps_ns.begin(), gaps_ns.end(), std::int64_t{0}), 1));
+  std::vector<std::pair<std::size_t, double>> possible;
+  for (std::size_t length = 1; length <= std::min(kMostInIteration, count / kLeastIterations);
+       ++length) {
+    std::size_t odd = 0;
+    for (std::size_t i = length; i < count && odd * kOneOdd <= count; ++i) {
+      odd += kernels[i].signature == kernels[i - length].signature ? 0 : 1;
+    }
+    if (odd * kOneOdd <= count) {
+      possible.emplace_back(length, unexplained_ns(gaps_ns, length) / all_ns);
+    }
+  }
+  double least = 1;
+  for (const auto& [length, unexplained] : possible) {
+    least = std::min(least, unexplained);
+  }
+  for (const auto& [length, unexplained] : possible) {
+    if (unexplained <= least + kUnexplained) {
+      return static_cast<std::uint32_t>(length);
+    }
+  }
+  return static_cast<std::uint32_t>(kernels.size());
+}
+
+}  // namespace
+
+Places::Places(const Job& job) : role_of_(job.ranks.size()) {
+  std::map<std::vector<std::uint32_t>, std::uint32_t> by_sequence;
+  for (std::uint32_t rank = 0; rank < job.ranks.size(); ++rank) {
+    std::vector<std::uint32_t> sequence;
+    for (const Kernel& kernel : job.kernels_of(job.ranks[rank])) {
+      sequence.push_back(kernel.signature);
+    }
+    const auto [role, is_new] =
+        by_sequence.try_emplace(std::move(sequence), static_cast<std::uint32_t>(roles_.size()));
+    if (is_new) {
+      roles_.emplace_back();
+    }
+    role_of_[rank] = role->second;
+    roles_[role->second].ranks.push_back(rank);
+  }
+  for (Role& role : roles_) {
+    role.length = find_length(job, role);
+    role.first_place = count_;
+    count_ += role.length;
+  }
+}
+
+}  // namespace ringside::replay

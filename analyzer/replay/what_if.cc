@@ -1,0 +1,228 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "analyzer/replay/what_if.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <numeric>
+#include <utility>
+
+namespace ringside::replay {
+namespace {
+
+// Other ranks whose own times stand for all of them.
+constexpr std::size_t kRanksCompared = 64;
+// The fastest transfers of a kind, of which the slowest is the peak.
+constexpr double kPeakShare = 0.1;
+
+// The value of `others` that stands where `own_ns` stands among `mine`. Both are sorted.
+double same_place(std::int64_t own_ns, const std::vector<std::int64_t>& mine,
+                  const std::vector<std::int64_t>& others) {
+  const auto [first, last] = std::equal_range(mine.begin(), mine.end(), own_ns);
+  const double part = static_cast<double>((first - mine.begin()) + (last - mine.begin())) / 2 /
+                      static_cast<double>(mine.size());
+  const double at = std::clamp(part * static_cast<double>(others.size()) - 0.5, 0.0,
+                               static_cast<double>(others.size() - 1));
+  const auto below = static_cast<std::size_t>(at);
+  const std::size_t above = std::min(below + 1, others.size() - 1);
+  const double rest = at - static_cast<double>(below);
+  return static_cast<double>(others[below]) * (1 - rest) +
+         static_cast<double>(others[above]) * rest;
+}
+
+}  // namespace
+
+WhatIf::WhatIf(const Job& job)
+    : job_(job),
+      places_(job),
+      times_(find_own_times(job, places_)),
+      work_ns_(places_.roles().size()),
+      replay_(job, times_) {
+  for (const Transfer& transfer : job.transfers) {
+    transfer_ns_.push_back(transfer.time_ns);
+  }
+  for (std::size_t role = 0; role < places_.roles().size(); ++role) {
+    double sum_ns = 0;
+    for (const std::uint32_t rank : places_.roles()[role].ranks) {
+      const JobRank& one = job.ranks[rank];
+      for (std::uint32_t i = 0; i < one.kernel_count; ++i) {
+        sum_ns += static_cast<double>(times_.own_ns[one.first_kernel + i]);
+      }
+    }
+    mean_work_ns_ += sum_ns / static_cast<double>(job.ranks.size());
+    work_ns_[role] = sum_ns / static_cast<double>(places_.roles()[role].ranks.size());
+  }
+  if (replay_.is_possible()) {
+    replayed_ns_ = replay_.run(times_.own_ns, transfer_ns_);
+    as_it_was_ns_ = replay_.ends_ns();
+  }
+}
+
+double WhatIf::fidelity() const {
+  return static_cast<double>(replayed_ns_) /
+         static_cast<double>(std::max<std::int64_t>(job_.wall_ns(), 1));
+}
+
+void WhatIf::make_like_others(const Role& role, const std::vector<bool>& is_chosen,
+                              std::vector<std::int64_t>& own_ns) const {
+  std::vector<std::uint32_t> others;
+  std::vector<std::uint32_t> chosen;
+  for (const std::uint32_t rank : role.ranks) {
+    (is_chosen[rank] ? chosen : others).push_back(rank);
+  }
+  if (chosen.empty()) {
+    return;
+  }
+  const std::size_t step = (others.size() + kRanksCompared - 1) / kRanksCompared;
+  std::vector<std::int64_t> usual_ns;
+  std::vector<std::int64_t> mine_ns;
+  const auto values_of = [&](std::uint32_t rank, std::uint32_t place,
+                             std::vector<std::int64_t>& values_ns) {
+    const JobRank& one = job_.ranks[rank];
+    for (std::uint32_t i = place; i < one.kernel_count; i += role.length) {
+      if (times_.is_seen[one.first_kernel + i]) {
+        values_ns.push_back(times_.own_ns[one.first_kernel + i]);
+      }
+    }
+  };
+  for (std::uint32_t place = 0; place < role.length; ++place) {
+    usual_ns.clear();
+    std::size_t seen = 0;
+    std::size_t asked = 0;
+    for (std::size_t i = 0; i < others.size(); i += step) {
+      const std::size_t before = usual_ns.size();
+      values_of(others[i], place, usual_ns);
+      seen += usual_ns.size() > before ? 1 : 0;
+      ++asked;
+    }
+    std::sort(usual_ns.begin(), usual_ns.end());
+    const bool is_known = seen > 0 && 3 * seen >= asked;
+    for (const std::uint32_t rank : chosen) {
+      mine_ns.clear();
+      values_of(rank, place, mine_ns);
+      std::sort(mine_ns.begin(), mine_ns.end());
+      const JobRank& one = job_.ranks[rank];
+      for (std::uint32_t i = place; i < one.kernel_count; i += role.length) {
+        const std::uint32_t kernel = one.first_kernel + i;
+        if (times_.is_seen[kernel]) {
+          const auto was_ns = static_cast<double>(own_ns[kernel]);
+          const double new_ns = is_known ? same_place(own_ns[kernel], mine_ns, usual_ns)
+                                         : was_ns / std::max(times_.pace[rank], 1.0);
+          own_ns[kernel] = static_cast<std::int64_t>(std::min(was_ns, new_ns));
+        }
+      }
+    }
+  }
+}
+
+void WhatIf::balance(std::vector<std::int64_t>& own_ns) const {
+  for (std::size_t number = 0; number < places_.roles().size(); ++number) {
+    const Role& role = places_.roles()[number];
+    const double factor = work_ns_[number] > 0 ? mean_work_ns_ / work_ns_[number] : 1;
+    for (std::uint32_t place = 0; place < role.length; ++place) {
+      double sum_ns = 0;
+      double count = 0;
+      const auto each = [&](const auto& visit) {
+        for (const std::uint32_t rank : role.ranks) {
+          const JobRank& one = job_.ranks[rank];
+          for (std::uint32_t i = place; i < one.kernel_count; i += role.length) {
+            visit(one.first_kernel + i);
+          }
+        }
+      };
+      each([&](std::uint32_t kernel) {
+        sum_ns += static_cast<double>(own_ns[kernel]);
+        ++count;
+      });
+      const auto mean_ns = static_cast<std::int64_t>(factor * sum_ns / std::max(count, 1.0));
+      each([&](std::uint32_t kernel) { own_ns[kernel] = mean_ns; });
+    }
+  }
+}
+
+std::vector<std::int64_t> WhatIf::own_times_of(const WhatIfQuestion& question) const {
+  std::vector<std::int64_t> own_ns = times_.own_ns;
+  if (question.is_balanced) {
+    balance(own_ns);
+    return own_ns;
+  }
+  std::vector<bool> is_chosen(job_.ranks.size());
+  for (const std::uint32_t rank : question.like_others) {
+    is_chosen[rank] = true;
+  }
+  for (std::size_t number = 0; number < places_.roles().size(); ++number) {
+    const Role& role = places_.roles()[number];
+    if (!std::all_of(role.ranks.begin(), role.ranks.end(),
+                     [&](std::uint32_t rank) { return is_chosen[rank]; })) {
+      make_like_others(role, is_chosen, own_ns);
+    } else if (work_ns_[number] > mean_work_ns_) {
+      const double factor = mean_work_ns_ / work_ns_[number];
+      for (const std::uint32_t rank : role.ranks) {
+        const JobRank& one = job_.ranks[rank];
+        for (std::uint32_t i = 0; i < one.kernel_count; ++i) {
+          std::int64_t& here_ns = own_ns[one.first_kernel + i];
+          here_ns = static_cast<std::int64_t>(factor * static_cast<double>(here_ns));
+        }
+      }
+    }
+  }
+  return own_ns;
+}
+
+std::vector<std::int64_t> WhatIf::transfer_times_of(const WhatIfQuestion& question) const {
+  std::vector<std::int64_t> times_ns = transfer_ns_;
+  if (question.network == Network::kPeak) {
+    std::map<std::uint32_t, std::vector<std::int64_t>> alike;  // by signature of the first kernel
+    const auto kind_of = [&](const Transfer& one) {
+      return job_.kernels[job_.kernels_of(one).front()].signature;
+    };
+    for (const Transfer& one : job_.transfers) {
+      alike[kind_of(one)].push_back(one.time_ns);
+    }
+    for (auto& [kind, values_ns] : alike) {
+      const auto peak = values_ns.begin() + static_cast<std::ptrdiff_t>(
+                                                kPeakShare * static_cast<double>(values_ns.size()));
+      std::nth_element(values_ns.begin(), peak, values_ns.end());
+      values_ns.assign(1, *peak);
+    }
+    for (std::size_t i = 0; i < times_ns.size(); ++i) {
+      times_ns[i] = std::min(times_ns[i], alike[kind_of(job_.transfers[i])].front());
+    }
+  } else if (question.network != Network::kAsItWas) {
+    const double factor =
+        question.network == Network::kInfinite ? 0 : 1 / std::max(question.network_speed, 1e-9);
+    for (std::int64_t& time_ns : times_ns) {
+      time_ns = static_cast<std::int64_t>(factor * static_cast<double>(time_ns));
+    }
+  }
+  return times_ns;
+}
+
+std::vector<std::int64_t> WhatIf::iteration_ends(std::uint32_t rank) const {
+  const JobRank& one = job_.ranks[rank];
+  const std::uint32_t length = places_.roles()[places_.role_of(rank)].length;
+  std::vector<std::int64_t> ends_ns = {0};
+  for (std::uint32_t i = length - 1; i < one.kernel_count; i += length) {
+    ends_ns.push_back(replay_.ends_ns()[one.first_kernel + i]);
+  }
+  return ends_ns;
+}
+
+WhatIfAnswer WhatIf::ask(const WhatIfQuestion& question, std::uint32_t of) {
+  const std::int64_t new_ns = replay_.run(own_times_of(question), transfer_times_of(question));
+  const auto all_ns = static_cast<double>(replayed_ns_);
+  WhatIfAnswer answer{1 - static_cast<double>(new_ns) / all_ns, {}};
+  const std::vector<std::int64_t> new_ends_ns = iteration_ends(of);
+  const JobRank& one = job_.ranks[of];
+  const std::uint32_t length = places_.roles()[places_.role_of(of)].length;
+  std::int64_t saved_before_ns = 0;
+  for (std::size_t i = 1; i < new_ends_ns.size(); ++i) {
+    const std::size_t last = one.first_kernel + i * length - 1;
+    const std::int64_t saved_ns = as_it_was_ns_[last] - new_ends_ns[i];
+    answer.saved_by_iteration.push_back(static_cast<double>(saved_ns - saved_before_ns) / all_ns);
+    saved_before_ns = saved_ns;
+  }
+  return answer;
+}
+
+}  // namespace ringside::replay

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What a job would take if some ranks were like the others, if all had the same work, or if the
+// network were faster.
+#ifndef RINGSIDE_ANALYZER_REPLAY_WHAT_IF_H
+#define RINGSIDE_ANALYZER_REPLAY_WHAT_IF_H
+
+#include <cstdint>
+#include <vector>
+
+#include "analyzer/replay/job.h"
+#include "analyzer/replay/own_times.h"
+#include "analyzer/replay/places.h"
+#include "analyzer/replay/replay.h"
+
+namespace ringside::replay {
+
+enum class Network : std::uint8_t {
+  kAsItWas,
+  kPeak,    // each transfer as fast as the fastest tenth of those that are alike
+  kScaled,  // WhatIfQuestion::network_speed times as fast
+  kInfinite,
+};
+
+/// The parts of a question apply together.
+struct WhatIfQuestion {
+  /// Indices into Job::ranks. Their own times become those that other ranks of the same role have
+  /// at the same place, never longer ones. Where no rank of a role is left, the role's own times
+  /// become as long as the mean of all ranks.
+  std::vector<std::uint32_t> like_others = {};
+  bool is_balanced = false;  // at each place all ranks have the mean, and all roles the same work
+  Network network = Network::kAsItWas;
+  double network_speed = 1;
+};
+
+struct WhatIfAnswer {
+  double saved = 0;  // the part of the wall time that is saved, 0 to 1
+  /// By iteration of the rank `of`: the part of the wall time that it saves.
+  std::vector<double> saved_by_iteration;
+};
+
+/// Not thread-safe. `job` must outlive it.
+class WhatIf {
+ public:
+  explicit WhatIf(const Job& job);
+
+  const Places& places() const { return places_; }
+  const OwnTimes& times() const { return times_; }
+
+  /// False if the job cannot be replayed: there are no answers.
+  bool is_possible() const { return replay_.is_possible() && replayed_ns_ > 0; }
+  /// The time of the replay of the job as it was, as a multiple of the time that it took.
+  double fidelity() const;
+
+  /// `of`: the rank whose iterations are counted, as an index into Job::ranks.
+  WhatIfAnswer ask(const WhatIfQuestion& question, std::uint32_t of = 0);
+
+ private:
+  std::vector<std::int64_t> own_times_of(const WhatIfQuestion& question) const;
+  std::vector<std::int64_t> transfer_times_of(const WhatIfQuestion& question) const;
+  void make_like_others(const Role& role, const std::vector<bool>& is_chosen,
+                        std::vector<std::int64_t>& own_ns) const;
+  void balance(std::vector<std::int64_t>& own_ns) const;
+  std::vector<std::int64_t> iteration_ends(std::uint32_t rank) const;
+
+  const Job& job_;
+  Places places_;
+  OwnTimes times_;
+  std::vector<double> work_ns_;  // by role: the mean of the own time of a rank, over the run
+  double mean_work_ns_ = 0;      // of all ranks
+  std::vector<std::int64_t> transfer_ns_;
+  Replay replay_;
+  std::int64_t replayed_ns_ = 0;
+  std::vector<std::int64_t> as_it_was_ns_;  // the ends of all kernels in the replay
+};
+
+}  // namespace ringside::replay
+
+#endif  // RINGSIDE_ANALYZER_REPLAY_WHAT_IF_H

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+#ifndef RINGSIDE_ANALYZER_REPORT_WHAT_IF_REPORT_H
+#define RINGSIDE_ANALYZER_REPORT_WHAT_IF_REPORT_H
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "analyzer/replay/slow_ranks.h"
+#include "analyzer/report/document.h"
+
+namespace ringside::report {
+
+/// What a user asks: parts that apply together. Nothing: all questions of the default table.
+struct AskedChange {
+  std::vector<std::string> without;  // "rank:3", "host:node4"
+  bool is_balanced = false;
+  std::string network;  // "2x", "peak", "infinite"; empty: as it was
+
+  bool is_empty() const { return without.empty() && !is_balanced && network.empty(); }
+};
+
+/// The question, in terms of the job; else what is wrong with it, as a sentence without its dot.
+struct ReadChange {
+  replay::WhatIfQuestion question;
+  std::string wrong;
+};
+ReadChange read_change(const AskedChange& asked, const replay::Job& job);
+
+/// "Rank 3 (node1) slows the job by about 10.1 % (8.0 to 12.3 %), since iteration 51."
+std::string slow_sentence(const replay::Slow& slow, const replay::Job& job);
+
+/// Answers what a job would take with a change. `run`: its place among the runs that were read;
+/// nothing if there is one only.
+Document what_if_document(const replay::Job& job, const AskedChange& asked);
+
+}  // namespace ringside::report
+
+#endif  // RINGSIDE_ANALYZER_REPORT_WHAT_IF_REPORT_H
