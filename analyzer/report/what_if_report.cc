@@ -151,7 +151,8 @@ ReadChange read_change(const AskedChange& asked, const Job& job) {
       }
     }
     if (found == 0) {
-      read.wrong = "the traces have no " + kind + ' ' + name + " that ran an operation to its end";
+      read.wrong = "the traces have no ";
+      read.wrong.append(kind).append(" ").append(name).append(" that ran an operation to its end");
       return read;
     }
   }

@@ -191,15 +191,15 @@ static inline int ringside_open(ringside_functions* functions) {
       "ringside_start",        "ringside_stop",      "ringside_dump", "ringside_status",
       "ringside_version",      "ringside_mark",      "ringside_push", "ringside_pop",
       "ringside_is_recording", "ringside_error_text"};
-  enum { count = sizeof names / sizeof names[0] };
-  void* found[count];
+  enum { kCount = sizeof names / sizeof names[0] };
+  void* found[kCount];
   void* library;
   size_t i;
   if (functions == NULL) return RINGSIDE_ERROR_ARGUMENT;
   memset(functions, 0, sizeof *functions);
   library = ringside_open_library(getenv("NCCL_PROFILER_PLUGIN"));
   if (library == NULL) return RINGSIDE_ERROR_NOT_FOUND;
-  for (i = 0; i < count; i++) {
+  for (i = 0; i < kCount; i++) {
     found[i] = dlsym(library, names[i]);
     if (found[i] == NULL) {
       dlclose(library);

@@ -226,15 +226,15 @@ int Session::mark(assemble::UserMark::What what, const char* text, const char* s
 }
 
 int Session::dump(const char* path) {
-  constexpr auto kPatience = std::chrono::seconds(10);
+  constexpr auto kDumpPatience = std::chrono::seconds(10);
   prepare_rings();
   const std::shared_ptr<Dump> dump = order_dump(path != nullptr ? path : "");
   if (dump == nullptr) {
     return RINGSIDE_ERROR_DISABLED;
   }
-  std::optional<Result> result = dump->wait_for(kPatience);
+  std::optional<Result> result = dump->wait_for(kDumpPatience);
   if (!result && !dump->cancel()) {
-    result = dump->wait_for(kPatience);  // it is given its name, or has it
+    result = dump->wait_for(kDumpPatience);  // it is given its name, or has it
   }
   if (!result) {
     return RINGSIDE_ERROR_TIMEOUT;

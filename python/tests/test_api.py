@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import errno
 import pathlib
 from collections.abc import Callable
@@ -132,13 +133,13 @@ def test_another_profilers_library_is_not_loaded_again_and_again(
     monkeypatch: pytest.MonkeyPatch, tmp_path: pathlib.Path
 ) -> None:
     loaded: list[str] = []
-    real = _library.ctypes.CDLL
+    real = ctypes.CDLL
 
     def load(name: str, **named: Any) -> Any:
         loaded.append(name)
         return real(name, **named)
 
-    monkeypatch.setattr(_library.ctypes, "CDLL", load)
+    monkeypatch.setattr(ctypes, "CDLL", load)
     monkeypatch.setattr(_library, "_SEARCH_AGAIN_S", 0.0)
     monkeypatch.setattr(_library, "_mapped", lambda: None)
     file = tmp_path / "other.so"

@@ -46,7 +46,7 @@ def test_a_range_of_a_coroutine_is_open_while_it_runs(said: list[str]) -> None:
     assert all(inspect.iscoroutinefunction(each) for each in decorated)
 
     async def both() -> list[str]:
-        return await asyncio.gather(decorated[0]("a"), decorated[1]("b"))
+        return list(await asyncio.gather(decorated[0]("a"), decorated[1]("b")))
 
     assert asyncio.run(both()) == ["a", "b"]
     assert said == ["<a", "a1", ">", "<b", "b1", ">", "<a", "a2", ">", "<b", "b2", ">"]
@@ -98,10 +98,10 @@ def test_a_range_of_a_generator_is_open_while_it_runs(said: list[str]) -> None:
         yield 1
         return "end"
 
-    made = short()
-    next(made)
+    ending = short()
+    next(ending)
     with pytest.raises(StopIteration, match="end"):
-        next(made)
+        next(ending)
 
 
 def test_asynchronous_generators_and_what_is_no_function_are_refused() -> None:

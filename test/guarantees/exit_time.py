@@ -6,7 +6,7 @@ import time
 from house import House, require
 
 OPERATIONS = 2500  # one ring has room for their records, which the drain finds at the exit
-SLOW_MS = 500
+SLOW_MS = 700
 
 
 def run(house, options, **variables):
