@@ -37,15 +37,23 @@ struct IterationsOptions : AnalysisOptions {
 
 struct WhatIfOptions : AnalysisOptions {
   report::AskedChange asked;
+  mutable std::optional<replay::Job> job;
 
-  /// The operations of the run that took longest.
-  static replay::Job job_of(const Analysis& analysis) {
+  /// The operations of the run that took longest. Of one analysis, they are put together once.
+  const replay::Job& job_of(const Analysis& analysis) const {
+    if (!job) {
+      job = longest_of(analysis);
+    }
+    return *job;
+  }
+
+  static replay::Job longest_of(const Analysis& analysis) {
     const metrics::GlobalRanks ranks(analysis.traces, analysis.matches);
     replay::Job longest;
     for (std::uint32_t run = 0; run < analysis.matches.runs.runs.size(); ++run) {
-      replay::Job job = replay::make_job(analysis.traces, analysis.matches, ranks, run);
-      if (job.wall_ns() > longest.wall_ns()) {
-        longest = std::move(job);
+      replay::Job one = replay::make_job(analysis.traces, analysis.matches, ranks, run);
+      if (one.wall_ns() > longest.wall_ns()) {
+        longest = std::move(one);
       }
     }
     return longest;
@@ -347,7 +355,7 @@ void add_what_if(CLI::App& app, Chosen& chosen) {
       app, "what-if", "Say what the job would take without a slow rank, or with a faster network",
       kWhatIfExample, options, chosen,
       [](const Analysis& analysis, const WhatIfOptions& chosen_options) {
-        return report::what_if_document(WhatIfOptions::job_of(analysis), chosen_options.asked);
+        return report::what_if_document(chosen_options.job_of(analysis), chosen_options.asked);
       });
   add_kineto_option(command, *options);
   command

@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <span>
+#include <string_view>
 #include <vector>
 
 #include "analyzer/facts/rank_times.h"
@@ -35,6 +36,9 @@ struct FlowOfOperation {
   std::uint32_t root = RankTimes::kNobody;  // index into rows; kNobody: none, or it has no time
   std::vector<Link> links;                  // of kLinks
 };
+
+/// Who needs whom in a collective of that name; kUnknown if this program does not know it.
+Flow flow_of_function(std::string_view function);
 
 /// Whether every rank needs every other by the function alone, which takes less time.
 bool all_need_all(const model::Traces& traces, const match::MatchedOperation& operation);

@@ -20,9 +20,10 @@ using match::Way;
 using model::TimesFrom;
 
 Needs needs_of(std::string_view function) {
-  return function == "Broadcast" || function == "Scatter" ? Needs::kFromRoot
-         : function == "Reduce" || function == "Gather"   ? Needs::kToRoot
-                                                          : Needs::kAll;
+  const facts::Flow flow = facts::flow_of_function(function);
+  return flow == facts::Flow::kFromRoot ? Needs::kFromRoot
+         : flow == facts::Flow::kToRoot ? Needs::kToRoot
+                                        : Needs::kAll;
 }
 
 // A kernel while the order of its rank's kernels is not known.
@@ -211,7 +212,7 @@ class Builder {
       if (i == 0 || found_[order[i - 1]].rank != one.rank) {
         last_on.clear();
         const metrics::GlobalRank& who = ranks_.all()[one.rank];
-        job_.ranks.push_back({who.label, traces_.files[who.file].process.host, who.file, i, 0});
+        job_.ranks.push_back({who.label, traces_.files[who.file].process.host, i, 0});
       }
       ++job_.ranks.back().kernel_count;
       Kernel kernel = one.kernel;

@@ -55,7 +55,6 @@ struct Transfer {
 struct JobRank {
   std::string label;
   std::string host;
-  std::uint32_t file = 0;  // index into Traces::files
   std::uint32_t first_kernel = 0;
   std::uint32_t kernel_count = 0;
 };
@@ -78,7 +77,7 @@ struct Job {
   std::span<const Kernel> kernels_of(const JobRank& rank) const {
     return std::span(kernels).subspan(rank.first_kernel, rank.kernel_count);
   }
-  /// What a kernel waited for other ranks.
+  /// How long a kernel waited for other ranks.
   std::int64_t waited_ns(std::uint32_t kernel) const;
   /// From the first arrival to the last end of the rank that was there longest.
   std::int64_t wall_ns() const;

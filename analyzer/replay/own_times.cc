@@ -35,7 +35,7 @@ double median_of(std::vector<double>& values) {
 }
 
 struct Choice {
-  std::uint32_t back = 0;  // 0: nothing tells
+  std::uint32_t back = 0;  // 0: the trace does not show it
   bool is_end = true;
 };
 
@@ -96,7 +96,7 @@ class Finder {
     const Kernel& anchor = job_.kernels[kernel - choice.back];
     return job_.kernels[kernel].start_ns - (choice.is_end ? anchor.end_ns : anchor.start_ns);
   }
-  bool is_told_by(std::uint32_t kernel, Choice choice) const {
+  bool is_known_from(std::uint32_t kernel, Choice choice) const {
     return choice.is_end || is_free_[kernel - choice.back];
   }
 
@@ -111,7 +111,7 @@ class Finder {
       const std::uint32_t rank = samples[i].rank;
       of_rank_ns.clear();
       for (; i < samples.size() && samples[i].rank == rank; ++i) {
-        if (is_free_[samples[i].kernel] && is_told_by(samples[i].kernel, choice)) {
+        if (is_free_[samples[i].kernel] && is_known_from(samples[i].kernel, choice)) {
           const std::int64_t own_ns = since(samples[i].kernel, choice);
           of_rank_ns.push_back(static_cast<double>(own_ns));
           before += own_ns < -kStampError_ns ? 1 : 0;
@@ -143,7 +143,7 @@ class Finder {
     std::size_t against = 0;
     std::size_t asked = seen_ns.size();
     for (const Sample& sample : samples) {
-      if (!is_free_[sample.kernel] && is_told_by(sample.kernel, choice)) {
+      if (!is_free_[sample.kernel] && is_known_from(sample.kernel, choice)) {
         ++asked;
         against += static_cast<double>(since(sample.kernel, choice)) < least_ns ? 1 : 0;
       }
@@ -170,8 +170,8 @@ class Finder {
     return best;
   }
 
-  // Where nothing tells the anchor, a kernel follows the one before it on its stream, or begins
-  // some time after the rank's last one began.
+  // Where the trace does not show the anchor, a kernel follows the one before it on its stream, or
+  // begins some time after the rank's last one began.
   Anchor anchor_of(std::uint32_t first, std::uint32_t kernel, Choice choice) const {
     if (choice.back > 0 && kernel - first >= choice.back) {
       return {kernel - choice.back, choice.is_end};
@@ -200,7 +200,7 @@ class Finder {
       const Choice choice = choices_[i % role.length];
       times_.anchors[kernel] = anchor_of(one.first_kernel, kernel, choice);
       times_.is_seen[kernel] =
-          choice.back > 0 && i >= choice.back && is_free_[kernel] && is_told_by(kernel, choice);
+          choice.back > 0 && i >= choice.back && is_free_[kernel] && is_known_from(kernel, choice);
       set_ready(kernel, job_.kernels[kernel].start_ns);
     }
   }

@@ -55,12 +55,9 @@ WhatIf::WhatIf(const Job& job)
   if (replay_.is_possible()) {
     replayed_ns_ = replay_.run(times_.own_ns, transfer_ns_);
     as_it_was_ns_ = replay_.ends_ns();
+    fidelity_ = static_cast<double>(replayed_ns_) /
+                static_cast<double>(std::max<std::int64_t>(job_.wall_ns(), 1));
   }
-}
-
-double WhatIf::fidelity() const {
-  return static_cast<double>(replayed_ns_) /
-         static_cast<double>(std::max<std::int64_t>(job_.wall_ns(), 1));
 }
 
 void WhatIf::make_like_others(const Role& role, const std::vector<bool>& is_chosen,

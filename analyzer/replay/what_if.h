@@ -50,7 +50,7 @@ class WhatIf {
   /// False if the job cannot be replayed: there are no answers.
   bool is_possible() const { return replay_.is_possible() && replayed_ns_ > 0; }
   /// The time of the replay of the job as it was, as a multiple of the time that it took.
-  double fidelity() const;
+  double fidelity() const { return fidelity_; }
 
   /// `of`: the rank whose iterations are counted, as an index into Job::ranks.
   WhatIfAnswer ask(const WhatIfQuestion& question, std::uint32_t of = 0);
@@ -71,6 +71,7 @@ class WhatIf {
   std::vector<std::int64_t> transfer_ns_;
   Replay replay_;
   std::int64_t replayed_ns_ = 0;
+  double fidelity_ = 0;
   std::vector<std::int64_t> as_it_was_ns_;  // the ends of all kernels in the replay
 };
 

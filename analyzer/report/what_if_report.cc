@@ -59,7 +59,7 @@ struct Row {
 
 class Answers {
  public:
-  Answers(const Job& job, WhatIf& what_if) : job_(job), what_if_(what_if) {
+  Answers(const Job& job, WhatIf& what_if) : wall_ns_(job.wall_ns()), what_if_(what_if) {
     table_ = {"changes",
               "What the job would take",
               {{"change", "if"},
@@ -74,15 +74,14 @@ class Answers {
     add_row(change, saved);
     return saved;
   }
+  void add_row(const std::string& change, double saved) {
+    const double wall_ns = static_cast<double>(wall_ns_) * (1 - saved);
+    table_.rows.push_back({change, std::llround(wall_ns), 100 * saved});
+  }
   Table take() { return std::move(table_); }
 
  private:
-  void add_row(const std::string& change, double saved) {
-    const double wall_ns = static_cast<double>(job_.wall_ns()) * (1 - saved);
-    table_.rows.push_back({change, std::llround(wall_ns), 100 * saved});
-  }
-
-  const Job& job_;
+  const std::int64_t wall_ns_;
   WhatIf& what_if_;
   Table table_;
 };
@@ -223,8 +222,9 @@ Document what_if_document(const Job& job, const AskedChange& asked) {
     if (slow) {
       document.findings.push_back({Severity::kWarning, "slow-rank", slow_sentence(*slow, job)});
       document.tables.push_back(slow_table(*slow, job));
-      answers.add(names_of(*slow, job) + (is_plural(*slow) ? " are" : " is") + " like the others",
-                  {.like_others = slow->ranks});
+      answers.add_row(
+          names_of(*slow, job) + (is_plural(*slow) ? " are" : " is") + " like the others",
+          slow->cost.best);
     }
     answers.add("all ranks have the same work", {.is_balanced = true});
     answers.add("each transfer is as fast as the fastest alike", {.network = Network::kPeak});

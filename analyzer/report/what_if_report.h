@@ -30,8 +30,7 @@ ReadChange read_change(const AskedChange& asked, const replay::Job& job);
 /// "Rank 3 (node1) slows the job by about 10.1 % (8.0 to 12.3 %), since iteration 51."
 std::string slow_sentence(const replay::Slow& slow, const replay::Job& job);
 
-/// Answers what a job would take with a change. `run`: its place among the runs that were read;
-/// nothing if there is one only.
+/// Answers what a job would take with that change, or all questions of the default table.
 Document what_if_document(const replay::Job& job, const AskedChange& asked);
 
 }  // namespace ringside::report
