@@ -324,27 +324,34 @@ void add_stacks_option(CLI::App& command, AnalysisOptions& options) {
                    "Also show all frames of the stacks of these calls, where the dumps have them");
 }
 
+replay::RunReplay* Analysis::longest_replay(metrics::RowsBy by) const {
+  replay::RunReplay* longest = nullptr;
+  for (const auto& run : replays(by).runs) {
+    if (longest == nullptr || run->job().wall_ns() > longest->job().wall_ns()) {
+      longest = run.get();
+    }
+  }
+  return longest;
+}
+
 report::Summary Analysis::summary(bool has_findings, metrics::RowsBy by) const {
   if (alike) {
     if (has_findings) {
       network();  // their rows are forgotten then
     }
-    metrics::FiguresFound found = metrics::figures_elsewhere()->find(
-        facts(), by, has_findings ? std::optional(metrics::RowsBy::kCaller) : std::nullopt);
-    if (has_findings) {
-      stragglers_.insert_or_assign(metrics::RowsBy::kCaller, std::move(found.late));
-    }
     return report::make_summary(traces, matches, alignment, problems, duplicates, by,
-                                std::move(found.rows));
+                                report::figures_elsewhere()->rows(facts(), by));
   }
-  const bool tells_starts =
-      std::all_of(traces.files.begin(), traces.files.end(),
-                  [](const model::TraceFile& file) { return file.process.tells_start; });
-  metrics::Stragglers* const late =
-      has_findings && tells_starts && !stragglers_.contains(metrics::RowsBy::kCaller)
-          ? &stragglers_[metrics::RowsBy::kCaller]
-          : nullptr;
-  return report::make_summary(facts(), problems, duplicates, by, late);
+  constexpr metrics::RowsBy kReplaysBy = metrics::RowsBy::kCaller;
+  if (!has_findings || replays_.contains(kReplaysBy)) {
+    return report::make_summary(facts(), problems, duplicates, by);
+  }
+  replay::PartsFinder finder(facts(), kReplaysBy);
+  report::Summary summary = report::make_summary(
+      facts(), problems, duplicates, by,
+      [&](std::size_t thread, const facts::SeenOperation& seen) { finder.add(thread, seen); });
+  replays_[kReplaysBy] = replay::make_replays(finder.take(), traces, matches, kReplaysBy);
+  return summary;
 }
 
 // Nothing is joined if no file is there: the option was mistyped.

@@ -18,13 +18,13 @@
 #include "analyzer/match/kineto_join.h"
 #include "analyzer/match/matcher.h"
 #include "analyzer/match/selection.h"
-#include "analyzer/metrics/figures_elsewhere.h"
 #include "analyzer/metrics/network.h"
 #include "analyzer/metrics/step_path.h"
-#include "analyzer/metrics/stragglers.h"
 #include "analyzer/model/problem.h"
 #include "analyzer/model/trace.h"
+#include "analyzer/replay/run_replay.h"
 #include "analyzer/report/document.h"
+#include "analyzer/report/figures_elsewhere.h"
 #include "analyzer/report/summary.h"
 
 namespace CLI {
@@ -108,44 +108,43 @@ struct Analysis {
     }
     return *facts_;
   }
-  /// Says who is late. Likewise; the waiting is summed up by `by`.
-  const metrics::Stragglers& stragglers(metrics::RowsBy by = metrics::RowsBy::kCaller) const {
-    if (!stragglers_.contains(by)) {
-      stragglers_[by] = alike ? metrics::figures_elsewhere()->find(facts(), std::nullopt, by).late
-                              : metrics::find_stragglers(facts(), by);
+  /// Replays all runs. Likewise; kinds of operations are told apart by `by`.
+  replay::Replays& replays(metrics::RowsBy by = metrics::RowsBy::kCaller) const {
+    if (!replays_.contains(by)) {
+      replays_[by] = alike
+                         ? replay::make_replays(report::figures_elsewhere()->job_parts(facts(), by),
+                                                traces, matches, by)
+                         : replay::find_replays(facts(), by);
     }
-    return stragglers_[by];
+    return replays_[by];
   }
+  /// The replay of the run that took longest; NULL if nothing ran.
+  replay::RunReplay* longest_replay(metrics::RowsBy by = metrics::RowsBy::kCaller) const;
   /// Says how fast the network was.
   const metrics::Network& network() const {
     if (!network_) {
-      network_ = alike ? metrics::figures_elsewhere()->network(traces, alignment,
-                                                               alike->matches.communicators)
+      network_ = alike ? report::figures_elsewhere()->network(traces, alignment,
+                                                              alike->matches.communicators)
                        : metrics::find_network(traces, alignment);
     }
     return *network_;
   }
   /// Says how long communication runs.
   metrics::Overlap overlap() const {
-    return alike ? metrics::figures_elsewhere()->overlap(facts()) : metrics::find_overlap(facts());
+    return alike ? report::figures_elsewhere()->overlap(facts()) : metrics::find_overlap(facts());
   }
   /// Says how long iterations took. `length`: as of metrics::find_iterations().
   std::vector<metrics::RunIterations> iterations(std::size_t length) const {
-    return alike ? metrics::figures_elsewhere()->iterations(facts(), length)
+    return alike ? report::figures_elsewhere()->iterations(facts(), length)
                  : metrics::find_iterations(facts(), length);
   }
-  /// Says what each moment of the run had to wait for.
-  metrics::CriticalPath critical_path(metrics::RowsBy by) const {
-    return alike ? metrics::figures_elsewhere()->critical_path(facts(), by)
-                 : metrics::find_critical_path(facts(), by);
-  }
-  /// Sums all up. `has_findings`: stragglers() and network() will be asked for, which takes less
-  /// time if all are found of the same reading of the operations.
+  /// Sums all up. `has_findings`: replays() and network() will be asked for, which takes less time
+  /// if all are found of the same reading of the operations.
   report::Summary summary(bool has_findings, metrics::RowsBy by = metrics::RowsBy::kKind) const;
 
  private:
   mutable std::optional<facts::Facts> facts_;
-  mutable std::map<metrics::RowsBy, metrics::Stragglers> stragglers_;
+  mutable std::map<metrics::RowsBy, replay::Replays> replays_;
   mutable std::optional<metrics::Network> network_;
 };
 

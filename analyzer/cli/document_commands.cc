@@ -37,31 +37,11 @@ struct IterationsOptions : AnalysisOptions {
 
 struct WhatIfOptions : AnalysisOptions {
   report::AskedChange asked;
-  mutable std::optional<replay::Job> job;
-
-  /// The operations of the run that took longest. Of one analysis, they are put together once.
-  const replay::Job& job_of(const Analysis& analysis) const {
-    if (!job) {
-      job = longest_of(analysis);
-    }
-    return *job;
-  }
-
-  static replay::Job longest_of(const Analysis& analysis) {
-    const metrics::GlobalRanks ranks(analysis.traces, analysis.matches);
-    replay::Job longest;
-    for (std::uint32_t run = 0; run < analysis.matches.runs.runs.size(); ++run) {
-      replay::Job one = replay::make_job(analysis.traces, analysis.matches, ranks, run);
-      if (one.wall_ns() > longest.wall_ns()) {
-        longest = std::move(one);
-      }
-    }
-    return longest;
-  }
 
   /// Why the job cannot be asked that; empty if it can.
   std::string why_no_path(const Analysis& analysis) const {
-    return asked.is_empty() ? "" : report::read_change(asked, job_of(analysis)).wrong;
+    const replay::RunReplay* const run = asked.is_empty() ? nullptr : analysis.longest_replay();
+    return run == nullptr ? "" : report::read_change(asked, run->job()).wrong;
   }
 };
 
@@ -114,14 +94,15 @@ constexpr char kCommunicatorsExample[] =
     "  ringside communicators --format csv traces/\tfor a script\n";
 
 constexpr char kStragglersExample[] =
-    "Ranks wait for each other in collectives, sends and receives. This says for whom, what part "
-    "of all ranks' time that costs, and whether it is more than chance, on one clock for all "
-    "hosts.\n"
+    "Replays the job as if one rank or host were like the others: what that saves is what it "
+    "costs. "
+    "All times of a rank are by its own clock, so the hosts' clocks do not matter. docs/metrics.md "
+    "has the equations.\n"
     "\n"
     "Examples:\n"
     "  ringside stragglers traces/\tall communicators, the whole run\n"
-    "  ringside stragglers --comm world --from 60 traces/\tafter the first minute\n"
-    "  ringside stragglers --align-report traces/\twith the clocks of the hosts\n";
+    "  ringside stragglers --from 60 traces/\tafter the first minute\n"
+    "  ringside stragglers --by range traces/\twhere in the program the waiting is\n";
 
 constexpr char kOverlapExample[] =
     "This says for how much of each rank's time operations run, how much of that is waiting for "
@@ -132,9 +113,9 @@ constexpr char kOverlapExample[] =
     "  ringside overlap --format csv --table pairs traces/\tcommunicators against each other\n";
 
 constexpr char kCriticalPathExample[] =
-    "Follows the run from its last operation back to its first: an operation waits for the rank "
-    "that comes last, and that rank for its own operation before. The result says where the time "
-    "of that chain went, and what would be gained if a rank were not late.\n"
+    "Follows a replay of the run from its last operation back to its first: an operation waits for "
+    "the rank that comes last, and that rank for its own operation before. The result says where "
+    "the time of that chain went.\n"
     "\n"
     "With --kineto it follows each step of the training (ProfilerStep) back from its end, through "
     "CPU operators, launches, kernels, copies and NCCL's operations of all ranks: what the end "
@@ -291,13 +272,12 @@ void add_communicators(CLI::App& app, Chosen& chosen) {
 void add_stragglers(CLI::App& app, Chosen& chosen) {
   const auto options = std::make_shared<AnalysisOptions>();
   options->by = metrics::RowsBy::kCaller;
-  CLI::App& command = add_document(
-      app, "stragglers", "Say which rank or host is late, and what it costs the others",
-      kStragglersExample, options, chosen,
-      [](const Analysis& analysis, const AnalysisOptions& chosen_options) {
-        return report::stragglers_document(analysis.stragglers(chosen_options.by),
-                                           analysis.matches);
-      });
+  CLI::App& command =
+      add_document(app, "stragglers", "Say which rank or host slows the job, and by how much",
+                   kStragglersExample, options, chosen,
+                   [](const Analysis& analysis, const AnalysisOptions& chosen_options) {
+                     return report::stragglers_document(analysis.replays(chosen_options.by));
+                   });
   add_by_option(command, options->by,
                 "Sum the waiting up by the range of the application (range), the line of the "
                 "program (caller, the default) or NCCL's tag of the call (user-tag)");
@@ -328,8 +308,9 @@ void add_critical_path(CLI::App& app, Chosen& chosen) {
               metrics::find_step_paths(analysis.facts(), analysis.graphs, chosen_options.instance),
               analysis.graphs, analysis.facts(), chosen_options.by, chosen_options.most_rows());
         }
-        return report::critical_path_document(analysis.critical_path(chosen_options.by),
-                                              analysis.traces, analysis.matches, chosen_options.by);
+        return report::critical_path_document(analysis.longest_replay(chosen_options.by),
+                                              analysis.matches, analysis.alignment,
+                                              chosen_options.by);
       });
   options->rows_needed = RowsNeeded::kSums;
   add_kineto_option(command, *options);
@@ -355,8 +336,9 @@ void add_what_if(CLI::App& app, Chosen& chosen) {
       app, "what-if", "Say what the job would take without a slow rank, or with a faster network",
       kWhatIfExample, options, chosen,
       [](const Analysis& analysis, const WhatIfOptions& chosen_options) {
-        return report::what_if_document(chosen_options.job_of(analysis), chosen_options.asked);
+        return report::what_if_document(analysis.longest_replay(), chosen_options.asked);
       });
+  options->rows_needed = RowsNeeded::kSums;
   add_kineto_option(command, *options);
   command
       .add_option("--without", options->asked.without,

@@ -11,7 +11,7 @@
 #include "analyzer/model/joined.h"
 #include "analyzer/report/align_report.h"
 #include "analyzer/report/numbers.h"
-#include "analyzer/report/stragglers_report.h"
+#include "analyzer/report/slow_text.h"
 
 namespace ringside::cli {
 namespace {
@@ -49,12 +49,16 @@ std::optional<Condition> parse_one(std::string_view text, std::string& error) {
     error = "there is no condition \"" + std::string(name) + "\"";
     return std::nullopt;
   }
-  Condition condition{word->what, 0, std::string(text)};
+  Condition condition{word->what, 0, false, std::string(text)};
   if (word->comparison == 0) {
     error = at == text.size() ? "" : std::string(name) + " takes no number";
     return error.empty() ? std::optional(condition) : std::nullopt;
   }
   std::string_view number = at < text.size() ? trimmed(text.substr(at + 1)) : std::string_view();
+  if (word->what == FailOn::kStraggler && number.ends_with("surely")) {
+    number = trimmed(number.substr(0, number.size() - std::string_view("surely").size()));
+    condition.is_surely = true;
+  }
   if (word->is_percent && number.ends_with('%')) {
     number.remove_suffix(1);
   }
@@ -225,48 +229,24 @@ class Judge {
   }
 
   void judge_waiting(const Condition& condition) {
-    const metrics::Stragglers& all = analysis_.stragglers();
-    if (all.decided + all.undecided == 0) {
-      verdicts_.unknown.push_back(condition.text + ": of no operation is it known who waited");
-      return;
-    }
-    const bool is_untold = all.has_untold();
-    const std::string untold = condition.text + ": of " + std::to_string(all.untold()) + " of " +
-                               report::counted(all.operations, "operation") +
-                               " it is not known who waited";
-    if (condition.what == FailOn::kWait) {
-      const double percent = 100 * all.share(all.waited_ns);
-      const double most_percent = 100 * all.share(all.waited_most_ns);
-      if (percent > condition.limit) {
-        fail(condition, report::fixed(percent, 1) + " % of all ranks' time");
-      } else if (most_percent > condition.limit) {
-        verdicts_.unknown.push_back(condition.text + ": " + report::fixed(percent, 1) + " to " +
-                                    report::fixed(most_percent, 1) + " % of all ranks' time");
-      } else if (is_untold) {
-        verdicts_.unknown.push_back(untold);
-      }
-      return;
-    }
-    bool is_open = true;
-    for (const metrics::Lateness& rank : all.ranks) {
-      if (!rank.is_straggler) {
-        continue;
-      }
-      if (100 * all.share_of(rank) > condition.limit) {
-        fail(condition, report::cost_of(all, rank) + ": " + report::name_of(rank));
-        is_open = false;
-      } else if (100 * all.most_share_of(rank) > condition.limit) {
-        verdicts_.unknown.push_back(condition.text + ": " + report::cost_of(all, rank) + ": " +
-                                    report::name_of(rank));
-        is_open = false;
+    replay::Replays& replays = analysis_.replays();
+    bool has_failed = false;
+    for (const auto& run : replays.runs) {
+      const auto& worst = run->slow().worst;
+      if (condition.what == FailOn::kWait && 100 * run->waited_part() > condition.limit) {
+        fail(condition, report::percent_text(run->waited_part()) + " of all ranks' time");
+        has_failed = true;
+      } else if (condition.what == FailOn::kStraggler && worst &&
+                 100 * (condition.is_surely ? worst->cost.least : worst->cost.best) >
+                     condition.limit) {
+        fail(condition, report::slow_sentence(*worst, run->job()));
+        has_failed = true;
       }
     }
-    const auto open = all.find_open(condition.limit / 100);
-    if (is_open && !open.empty()) {
-      verdicts_.unknown.push_back(condition.text + ": " + report::cost_of(all, *open.front()) +
-                                  ": " + report::names_of(report::tied_with_first(all, open)));
-    } else if (is_open && is_untold) {
-      verdicts_.unknown.push_back(untold);
+    const std::string unseen = report::unseen_sentence(replays);
+    if (!has_failed && (!unseen.empty() || replays.runs.empty())) {
+      verdicts_.unknown.push_back(condition.text + ": " +
+                                  (unseen.empty() ? "no operation of several ranks" : unseen));
     }
   }
 
@@ -284,8 +264,10 @@ class Judge {
 
 const char kFailOnHelp[] =
     "Exit with 1 if one of these holds, separated by commas: busbw<GB/s, algbw<GB/s (of the "
-    "slowest row), efficiency<PERCENT (of the peak, likewise), straggler>PERCENT, wait>PERCENT (of "
-    "all ranks' time), mismatch, missing, state, "
+    "slowest row), efficiency<PERCENT (of the peak, likewise), straggler>PERCENT (of the wall "
+    "time; "
+    "\"straggler>PERCENT surely\" asks the least of the range), wait>PERCENT (of all ranks' time), "
+    "mismatch, missing, state, "
     "unfinished, dropped; with 4 if one cannot be judged";
 
 std::optional<std::vector<Condition>> parse_conditions(std::string_view text, std::string& error) {

@@ -18,8 +18,8 @@ enum class FailOn : std::uint8_t {
   kBusbw,       // the least busbw of a row is below so many GB/s
   kAlgbw,       // likewise
   kEfficiency,  // likewise, of the peak, below so many percent
-  kStraggler,   // a rank that is late by more than chance costs more than that of all ranks' time
-  kWait,        // ranks surely waited for others for more than so much of all ranks' time
+  kStraggler,   // a rank or host costs more than that of the wall time
+  kWait,        // ranks waited for others for more than so much of all ranks' time
   kMismatch,    // ranks disagree in an operation
   kMissing,     // a rank did not call one
   kState,       // it is finished on some ranks and in flight on others
@@ -29,8 +29,9 @@ enum class FailOn : std::uint8_t {
 
 struct Condition {
   FailOn what = FailOn::kMismatch;
-  double limit = 0;  // GB/s, or percent
-  std::string text;  // as it was given
+  double limit = 0;        // GB/s, or percent
+  bool is_surely = false;  // the least of the range counts, in place of the best estimate
+  std::string text;        // as it was given
 };
 
 /// Says in --help what they are.

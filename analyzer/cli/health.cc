@@ -65,12 +65,10 @@ report::Health find_health(const BeforeFacts& before, const Analysis& analysis,
   const model::Traces& traces = analysis.traces;
   metrics::Network network = analysis.network();
   network.not_chosen = before.not_chosen;
-  static const metrics::Stragglers nobody;
   const bool is_all_read = report::count_unread(traces, analysis.problems) == 0;
   return report::judge_health(
-      summary, summary.inputs.without_starts > 0 ? nobody : analysis.stragglers(), analysis.matches,
-      before.stuck, report::make_network_report(traces, network, 0, false),
-      network.has_unjudged_links(),
+      summary, analysis.replays(), analysis.matches, before.stuck,
+      report::make_network_report(traces, network, 0, false), network.has_unjudged_links(),
       report::match_document(traces, analysis.matches, analysis.facts().judgements(),
                              report::kMostJudged, false, is_all_read, analysis.elsewhere()),
       report::topology_document(metrics::find_topology(traces), true, std::nullopt));

@@ -9,7 +9,7 @@
 namespace ringside::metrics {
 namespace {
 
-constexpr std::array<std::string_view, 11> kFunctions = {
+constexpr std::array<std::string_view, 11> kBusbwFunctions = {
     "AllReduce", "AllGather", "ReduceScatter", "Broadcast", "Reduce",       "AlltoAll",
     "Gather",    "Scatter",   kSendRecv,       "AlltoAllv", "SendRecv ring"};
 
@@ -36,7 +36,7 @@ std::optional<double> nominal_factor(std::string_view func, std::uint32_t nranks
 
 std::optional<double> test_size_bytes(std::string_view func, std::uint64_t bytes,
                                       std::uint32_t nranks) {
-  if (std::find(kFunctions.begin(), kFunctions.end(), func) == kFunctions.end()) {
+  if (std::find(kBusbwFunctions.begin(), kBusbwFunctions.end(), func) == kBusbwFunctions.end()) {
     return std::nullopt;
   }
   return static_cast<double>(bytes) * static_cast<double>(assemble::size_factor(func, nranks));

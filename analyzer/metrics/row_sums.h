@@ -107,10 +107,8 @@ struct SummedRows {
   }
 };
 
-/// Sums up all operations. `also`: sums them up besides. `read`, if it is there, calls what it is
-/// given for those operations that it reads itself, which are then not read again.
-SummedRows sum_up_rows(const facts::Facts& facts, RowsBy by, const facts::Fold& also,
-                       const std::function<void(const facts::Fold&)>& read);
+/// Sums up all operations. `also`: sums them up besides.
+SummedRows sum_up_rows(const facts::Facts& facts, RowsBy by, const facts::Fold& also = {});
 
 /// Finds the quantiles and bandwidths of all rows.
 std::vector<CommunicatorRows> finish_rows(const match::Matches& matches, SummedRows&& sums);

@@ -27,9 +27,6 @@ using model::TimesFrom;
 
 constexpr std::size_t kExamples = 5;
 
-// One thread takes so many operations at a time.
-constexpr std::size_t kPortion = 64;
-
 // NCCL tells nothing of the execution of an operation that is known by its enqueue only: such a one
 // never looks unfinished.
 bool is_finished(const model::Execution& operation) {
@@ -80,7 +77,6 @@ double weight_of(const model::Sampling& sampling, const model::Operation& operat
   return static_cast<double>(std::max<std::uint64_t>(operation.sample_of, 1)) * of_time;
 }
 
-// Operations come in any order and on several threads; finish() adds those that have not come.
 class Summer {
  public:
   Summer(const facts::Facts& facts, RowsBy by, const facts::Fold& also)
@@ -117,7 +113,8 @@ class Summer {
   }
 
   SummedRows finish() {
-    add_others();
+    facts_.for_each(
+        [&](std::size_t thread, const facts::SeenOperation& seen) { add(thread, seen); });
     GroupRows group_rows(facts_);
     for (const auto& group : groups_) {
       // A group has a row of its own only if each of its members has a row.
@@ -137,21 +134,6 @@ class Summer {
   }
 
  private:
-  void add_others() {
-    std::vector<std::uint32_t> others;
-    for (std::uint32_t i = 0; i < joined_.size(); ++i) {
-      if (!joined_[i]) {
-        others.push_back(i);
-      }
-    }
-    for_each_on_cores(others.size() / kPortion + 1, [&](std::size_t thread, std::size_t portion) {
-      const std::size_t first = portion * kPortion;
-      facts_.ranks_of_each(
-          std::span(others).subspan(first, std::min(kPortion, others.size() - first)),
-          [&](std::size_t, const facts::SeenOperation& seen) { add(thread, seen); });
-    });
-  }
-
   bool is_in_row(std::size_t index) const {
     return joined_[index]->is_finished && !match::disagrees(judgements_[index]);
   }
@@ -279,24 +261,13 @@ std::string_view function_of(const model::Traces& traces,
                                       : match::function_name(traces, operation);
 }
 
-SummedRows sum_up_rows(const facts::Facts& facts, RowsBy by, const facts::Fold& also,
-                       const std::function<void(const facts::Fold&)>& read) {
-  Summer summer(facts, by, also);
-  if (read) {
-    read([&](std::size_t thread, const facts::SeenOperation& seen) { summer.add(thread, seen); });
-  }
-  return summer.finish();
+SummedRows sum_up_rows(const facts::Facts& facts, RowsBy by, const facts::Fold& also) {
+  return Summer(facts, by, also).finish();
 }
 
 std::vector<CommunicatorRows> make_rows(const facts::Facts& facts, RowsBy by,
-                                        Stragglers* stragglers, const facts::Fold& also) {
-  std::function<void(const facts::Fold&)> read;
-  if (stragglers != nullptr) {
-    read = [&](const facts::Fold& fold) {
-      *stragglers = find_stragglers(facts, RowsBy::kCaller, fold);
-    };
-  }
-  return finish_rows(facts.matches(), sum_up_rows(facts, by, also, read));
+                                        const facts::Fold& also) {
+  return finish_rows(facts.matches(), sum_up_rows(facts, by, also));
 }
 
 }  // namespace ringside::metrics

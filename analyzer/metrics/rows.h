@@ -19,7 +19,6 @@
 #include "analyzer/metrics/grouping.h"
 #include "analyzer/metrics/peak.h"
 #include "analyzer/metrics/row_times.h"
-#include "analyzer/metrics/stragglers.h"
 #include "analyzer/model/trace.h"
 
 namespace ringside::metrics {
@@ -109,10 +108,8 @@ std::string_view function_of(const model::Traces& traces, const match::MatchedOp
 
 /// Sums up each communicator, in the order of Matches::communicators. Operations whose ranks
 /// disagree, and those not seen to finish, are counted and not in any row. Rows are sorted by the
-/// text of `by` first. `stragglers`, if it is given, is found of the same reading of the
-/// operations, which takes less time. `also`: sums them up besides.
+/// text of `by` first. `also`: sums them up besides, of the same reading.
 std::vector<CommunicatorRows> make_rows(const facts::Facts& facts, RowsBy by = RowsBy::kKind,
-                                        Stragglers* stragglers = nullptr,
                                         const facts::Fold& also = {});
 
 /// Gives each row whose links are known its peak. Collectives that were called together have none.

@@ -12,7 +12,6 @@
 #include "analyzer/model/archive.h"
 #include "analyzer/mpi/asking.h"
 #include "analyzer/mpi/iterations_leader.h"
-#include "analyzer/mpi/path_leader.h"
 
 namespace ringside::mpi {
 namespace {
@@ -185,27 +184,18 @@ void Divider::begin(const facts::Facts& here) {
   }
   Cuts none;
   keep_groups(all, operations.communicators, places_, none);
-  tell_others(messages_, Request::kOrder, model::archived(places_));
-  const auto take = [&](const Cuts& more) { none.insert(none.end(), more.begin(), more.end()); };
-  take(owner_.inversions(std::vector(places_)));
-  hear_others(messages_, [&](std::string_view text) {
-    Cuts more;
-    model::unarchive(text, more);
-    take(more);
-  });
+  tell_others(messages_, Request::kPlaces, model::archived(places_));
+  owner_.set_places(std::vector(places_));
   errors_ = std::move(all.errors);
   begins_ =
       divide_evenly(operations.rows, order, none, static_cast<std::size_t>(messages_.processes()));
 }
 
 void Divider::divide(const facts::Facts& here) {
-  if (!begins_.empty()) {
-    divide(here, std::exchange(begins_, {}));
+  if (begins_.empty()) {
+    return;
   }
-}
-
-void Divider::divide(const facts::Facts& here, std::vector<std::uint32_t> begins) {
-  Division division{std::move(begins), errors_};
+  Division division{std::exchange(begins_, {}), errors_};
   // Those of a file come to their owners in the order of the processes that had them.
   constexpr std::uint32_t kNobody = 0xFFFFFFFF;
   const match::Matches& matches = here.matches();
@@ -237,41 +227,6 @@ void Divider::divide(const facts::Facts& here, std::vector<std::uint32_t> begins
   leader_.count_rows_sent(owner_.divide(std::move(division), messages_));
 }
 
-// False if the operations must have one owner.
-bool Divider::sum_up(std::optional<metrics::RowsBy> rows_by, std::optional<metrics::RowsBy> late_by,
-                     metrics::SummedRows& rows, std::string& late) {
-  bool is_in_order = true;
-  const auto take = [&](SumAnswer&& answer) {
-    is_in_order = is_in_order && answer.is_in_order;
-    late = std::move(answer.late);
-    if (rows_by) {
-      metrics::SummedRows more;
-      model::unarchive(answer.rows, more);
-      rows.take(std::move(more));
-    }
-  };
-  const auto take_text = [&](std::string_view text) {
-    SumAnswer answer;
-    model::unarchive(text, answer);
-    take(std::move(answer));
-  };
-  SumRequest request{rows_by, late_by, {}};
-  if (!late_by) {
-    tell_others(messages_, Request::kSum, model::archived(request));
-    take(owner_.sum_up(request));
-    hear_others(messages_, take_text);
-    return is_in_order;
-  }
-  // Lateness depends on the operations before, so one process goes on after the other.
-  take(owner_.sum_up(request));
-  for (int process = 1; process < messages_.processes(); ++process) {
-    request.late = std::exchange(late, {});
-    messages_.send(process, request_of(Request::kSum, model::archived(request)).packed());
-    take_text(messages_.receive().text);
-  }
-  return is_in_order;
-}
-
 // Asks for the durations in those buckets in which the quantiles are.
 void Divider::refine(metrics::SummedRows& rows) {
   WantedDurations wanted;
@@ -300,36 +255,40 @@ void Divider::refine(metrics::SummedRows& rows) {
   }
 }
 
-metrics::FiguresFound Divider::find(const facts::Facts& here,
-                                    std::optional<metrics::RowsBy> rows_by,
-                                    std::optional<metrics::RowsBy> late_by) {
+std::vector<metrics::CommunicatorRows> Divider::rows(const facts::Facts& here, metrics::RowsBy by) {
   begin(here);
   divide(here);
-  metrics::SummedRows rows;
-  std::string late;
-  if (!sum_up(rows_by, late_by, rows, late)) {
-    std::vector<std::uint32_t> begins(static_cast<std::size_t>(messages_.processes()),
-                                      std::numeric_limits<std::uint32_t>::max());
-    begins.front() = 0;
-    divide(here, std::move(begins));
-    rows = {};
-    sum_up(rows_by, late_by, rows, late);
-  }
-  metrics::FiguresFound found;
-  if (rows_by) {
-    refine(rows);
-    found.rows = metrics::finish_rows(owner_.calls().matches, std::move(rows));
-    std::vector<metrics::CommunicatorRows> own = metrics::make_rows(here, *rows_by);
-    for (std::uint32_t c = 0; c < own.size(); ++c) {
-      if (owner_.calls().needs_rows(c)) {
-        found.rows[c] = std::move(own[c]);
-      }
+  tell_others(messages_, Request::kSum, model::archived(by));
+  metrics::SummedRows summed;
+  const auto take = [&](std::string_view text) {
+    metrics::SummedRows more;
+    model::unarchive(text, more);
+    summed.take(std::move(more));
+  };
+  take(model::archived(owner_.sum_up(by)));
+  hear_others(messages_, take);
+  refine(summed);
+  auto rows = metrics::finish_rows(owner_.calls().matches, std::move(summed));
+  std::vector<metrics::CommunicatorRows> own = metrics::make_rows(here, by);
+  for (std::uint32_t c = 0; c < own.size(); ++c) {
+    if (owner_.calls().needs_rows(c)) {
+      rows[c] = std::move(own[c]);
     }
   }
-  if (late_by) {
-    found.late = owner_.judge(*late_by, late);
-  }
-  return found;
+  return rows;
+}
+
+replay::JobParts Divider::job_parts(const facts::Facts& here, metrics::RowsBy by) {
+  begin(here);
+  divide(here);
+  tell_others(messages_, Request::kJobParts, model::archived(by));
+  replay::JobParts all = owner_.job_parts(by);
+  hear_others(messages_, [&](std::string_view text) {
+    replay::JobParts more;
+    model::unarchive(text, more);
+    all.take(more);
+  });
+  return all;
 }
 
 metrics::Network Divider::network(const model::Traces& traces, const align::Alignment& alignment,
@@ -350,12 +309,6 @@ std::vector<metrics::RunIterations> Divider::iterations(const facts::Facts& here
                                                         std::size_t length) {
   begin(here);
   return IterationsLeader(messages_, owner_, here).find(length, [&] { divide(here); });
-}
-
-metrics::CriticalPath Divider::critical_path(const facts::Facts& here, metrics::RowsBy by) {
-  begin(here);
-  divide(here);
-  return PathLeader(messages_, owner_).find(by);
 }
 
 metrics::Overlap Divider::overlap(const facts::Facts& here) {

@@ -10,26 +10,26 @@
 #include <string_view>
 #include <vector>
 
-#include "analyzer/metrics/figures_elsewhere.h"
 #include "analyzer/mpi/leader.h"
 #include "analyzer/mpi/messages.h"
 #include "analyzer/mpi/owner.h"
+#include "analyzer/report/figures_elsewhere.h"
 
 namespace ringside::mpi {
 
-class Divider final : public metrics::FiguresElsewhere {
+class Divider final : public report::FiguresElsewhere {
  public:
   /// Both must outlive it.
   Divider(Messages& messages, Leader& leader) : messages_(messages), leader_(leader) {}
 
-  metrics::FiguresFound find(const facts::Facts& here, std::optional<metrics::RowsBy> rows_by,
-                             std::optional<metrics::RowsBy> late_by) override;
+  std::vector<metrics::CommunicatorRows> rows(const facts::Facts& here,
+                                              metrics::RowsBy by) override;
+  replay::JobParts job_parts(const facts::Facts& here, metrics::RowsBy by) override;
   metrics::Network network(const model::Traces& traces, const align::Alignment& alignment,
                            const std::vector<match::Communicator>& communicators) override;
   metrics::Overlap overlap(const facts::Facts& here) override;
   std::vector<metrics::RunIterations> iterations(const facts::Facts& here,
                                                  std::size_t length) override;
-  metrics::CriticalPath critical_path(const facts::Facts& here, metrics::RowsBy by) override;
   metrics::FoundShares shares(const facts::Facts& here) override;
   metrics::LateWaits late_waits(const facts::Facts& here,
                                 const std::vector<std::uint32_t>& but) override;
@@ -49,12 +49,8 @@ class Divider final : public metrics::FiguresElsewhere {
   void begin(const facts::Facts& here);
   /// Gives all rows to their owners, the first time.
   void divide(const facts::Facts& here);
-  /// `begins`: as in Division.
-  void divide(const facts::Facts& here, std::vector<std::uint32_t> begins);
   /// Says which rows of matches that are here, too, each process has.
   void tell_matched(const facts::Facts& here);
-  bool sum_up(std::optional<metrics::RowsBy> rows_by, std::optional<metrics::RowsBy> late_by,
-              metrics::SummedRows& rows, std::string& late);
   void refine(metrics::SummedRows& rows);
 
   Messages& messages_;

@@ -62,7 +62,7 @@ int lead(Messages& messages, int argc, char** argv) {
   load::set_other_processes(&leader);
   align::set_rows_elsewhere(&leader);
   Divider divider(messages, leader);
-  metrics::set_figures_elsewhere(&divider);
+  report::set_figures_elsewhere(&divider);
   CapturedOutput output;
   const int status = run_command(line, line.words);
   const std::vector<Statistics> statistics = leader.end();

@@ -8,7 +8,6 @@
 
 #include "analyzer/load/trace_loader.h"
 #include "analyzer/metrics/global_ranks.h"
-#include "analyzer/metrics/operation_order.h"
 #include "analyzer/model/archive.h"
 #include "analyzer/model/parallel.h"
 #include "analyzer/model/problem.h"
@@ -112,16 +111,6 @@ Arrivals Owner::last_arrivals() const {
     });
   });
   return found;
-}
-
-std::vector<std::pair<std::uint32_t, std::uint32_t>> Owner::inversions(
-    std::vector<std::uint32_t>&& places) {
-  places_ = std::move(places);
-  std::vector<std::uint32_t> own;
-  for (const std::uint32_t number : numbers_) {
-    own.push_back(places_[number]);
-  }
-  return metrics::find_inversions(*facts_, own);
 }
 
 void Owner::forget_network() {
@@ -286,35 +275,23 @@ metrics::FoundShares Owner::shares(Messages& messages) const {
   return found;
 }
 
-SumAnswer Owner::sum_up(const SumRequest& request) {
-  SumAnswer answer;
-  std::optional<metrics::LateCosts> late;
-  if (request.late_by) {
-    late.emplace(*facts_, *request.late_by);
-    if (!request.late.empty()) {
-      model::unarchive(request.late, *late);
+metrics::SummedRows& Owner::sum_up(metrics::RowsBy by) {
+  rows_ = metrics::sum_up_rows(*facts_, by);
+  // Process 0 has the rows and verdicts of all others.
+  std::erase_if(rows_.rows,
+                [&](const auto& row) { return calls_.needs_rows(row.first.communicator); });
+  for (std::uint32_t c = 0; c < rows_.communicators.size(); ++c) {
+    if (calls_.needs_rows(c)) {
+      rows_.communicators[c] = {};
     }
   }
-  const auto read = [&](const facts::Fold& fold) { answer.is_in_order = late->add_all(fold); };
-  if (request.rows_by) {
-    rows_ = metrics::sum_up_rows(*facts_, *request.rows_by, {},
-                                 late ? std::function<void(const facts::Fold&)>(read) : nullptr);
-    // Process 0 has the rows and verdicts of all others.
-    std::erase_if(rows_.rows,
-                  [&](const auto& row) { return calls_.needs_rows(row.first.communicator); });
-    for (std::uint32_t c = 0; c < rows_.communicators.size(); ++c) {
-      if (calls_.needs_rows(c)) {
-        rows_.communicators[c] = {};
-      }
-    }
-    answer.rows = model::archived(rows_);
-  } else if (late) {
-    read({});
-  }
-  if (late) {
-    answer.late = model::archived(*late);
-  }
-  return answer;
+  return rows_;
+}
+
+replay::JobParts Owner::job_parts(metrics::RowsBy by) const {
+  replay::PartsFinder finder(*facts_, by, numbers_);
+  finder.add_all();
+  return finder.take();
 }
 
 FoundDurations Owner::find(const WantedDurations& wanted) const {
@@ -325,12 +302,6 @@ FoundDurations Owner::find(const WantedDurations& wanted) const {
     }
   }
   return found;
-}
-
-metrics::Stragglers Owner::judge(metrics::RowsBy by, std::string_view late) const {
-  metrics::LateCosts costs(*facts_, by);
-  model::unarchive(late, costs);
-  return metrics::judge_costs(std::move(costs));
 }
 
 }  // namespace ringside::mpi

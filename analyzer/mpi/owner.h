@@ -21,7 +21,6 @@
 #include "analyzer/load/other_processes.h"
 #include "analyzer/match/alike_calls.h"
 #include "analyzer/metrics/grouping.h"
-#include "analyzer/metrics/late_costs.h"
 #include "analyzer/metrics/link_finder.h"
 #include "analyzer/metrics/overlap.h"
 #include "analyzer/metrics/row_sums.h"
@@ -30,6 +29,7 @@
 #include "analyzer/mpi/keeper.h"
 #include "analyzer/mpi/matched_rows.h"
 #include "analyzer/mpi/messages.h"
+#include "analyzer/replay/job_parts.h"
 
 namespace ringside::mpi {
 
@@ -76,29 +76,6 @@ struct Division {
   }
 };
 
-/// The sums that are wanted, and those of the operations before.
-struct SumRequest {
-  std::optional<metrics::RowsBy> rows_by;
-  std::optional<metrics::RowsBy> late_by;
-  std::string late;  // an archive of LateCosts; empty: there are none before
-
-  template <typename Archive>
-  void transfer(Archive& archive) {
-    archive(rows_by, late_by, late);
-  }
-};
-
-struct SumAnswer {
-  bool is_in_order = true;  // else one process must own all operations
-  std::string rows;         // an archive of SummedRows
-  std::string late;
-
-  template <typename Archive>
-  void transfer(Archive& archive) {
-    archive(is_in_order, rows, late);
-  }
-};
-
 using WantedDurations = std::map<metrics::RowKey, metrics::RowTimes::Wanted>;
 using FoundDurations = std::map<metrics::RowKey, metrics::RowTimes::Found>;
 
@@ -114,10 +91,8 @@ class Owner {
   /// Matches the rows that are here. `matched`: how many MatchedRows there are of each communicator
   /// in all processes.
   Arrivals arrivals(std::vector<std::uint64_t>&& matched);
-  /// Where the order of operations cannot be cut (metrics::find_inversions()), by the place of each
-  /// operation.
-  std::vector<std::pair<std::uint32_t, std::uint32_t>> inversions(
-      std::vector<std::uint32_t>&& places);
+  /// `places`: of all operations, by number.
+  void set_places(std::vector<std::uint32_t>&& places) { places_ = std::move(places); }
   /// What ran on the ranks whose files the process keeps; before divide().
   metrics::Overlap running() const { return metrics::find_running(*facts_); }
   /// All processes do this together. Returns how many rows went to others.
@@ -127,11 +102,11 @@ class Owner {
   /// Likewise: each has all times of some of the ranks.
   metrics::FoundShares shares(Messages& messages) const;
   /// Rows are those of operations that all ranks called alike.
-  SumAnswer sum_up(const SumRequest& request);
+  metrics::SummedRows& sum_up(metrics::RowsBy by);
+  /// The part of the job that the operations are, of which each process has some.
+  replay::JobParts job_parts(metrics::RowsBy by) const;
   /// Of the rows that were summed up last.
   FoundDurations find(const WantedDurations& wanted) const;
-  /// Says who is late, by what all have summed up.
-  metrics::Stragglers judge(metrics::RowsBy by, std::string_view late) const;
 
   const match::AlikeCalls& calls() const { return calls_; }
   /// Of the operations whose rows are here; others after divide().

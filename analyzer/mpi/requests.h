@@ -18,15 +18,15 @@
 //   kMatched MatchedRows: before kArrivals those of which the process has rows, and before kDivide
 //            those that it will own -> nothing
 //   kArrivals how many MatchedRows there are of each communicator -> Arrivals
-//   kOrder   the place of each operation -> where their order cannot be cut
+//   kPlaces  the place of each operation -> nothing
 //   kRunning nothing -> Overlap of the ranks that it has read
 //   kIterations IterationsRequest -> what owned_iterations.h says, of each step
 //   kDivide  Division -> nothing
 //   kWaiting nothing -> Overlap with the waits of some ranks; all give each other these
 //   kShares  nothing -> FoundShares of some ranks; all give each other the times of these
 //   kLateWaits the runs that are not wanted -> LateWaits
-//   kPath    PathRequest -> what owned_path.h says, of each step
-//   kSum     SumRequest -> SumAnswer
+//   kJobParts RowsBy -> replay::JobParts
+//   kSum     RowsBy -> metrics::SummedRows
 //   kFigures WantedDurations -> FoundDurations
 //   kEnd     nothing -> Statistics; the process ends
 #ifndef RINGSIDE_ANALYZER_MPI_REQUESTS_H
@@ -63,14 +63,14 @@ enum class Request : std::uint64_t {
   kNetwork,
   kMatched,
   kArrivals,
-  kOrder,
+  kPlaces,
   kRunning,
   kIterations,
   kDivide,
   kWaiting,
   kShares,
   kLateWaits,
-  kPath,
+  kJobParts,
   kSum,
   kFigures,
   kEnd

@@ -14,7 +14,6 @@
 #include "analyzer/model/archive.h"
 #include "analyzer/mpi/keeper.h"
 #include "analyzer/mpi/owned_iterations.h"
-#include "analyzer/mpi/owned_path.h"
 #include "analyzer/mpi/owner.h"
 #include "analyzer/mpi/packing.h"
 #include "analyzer/mpi/requests.h"
@@ -136,7 +135,7 @@ void send_bounds(Messages& messages, Unpacker& request, const Keeper& keeper) {
 
 // The steps to figures; see requests.h.
 void serve_figures(Messages& messages, Request what, std::string_view text, Keeper& keeper,
-                   Owner& owner, OwnedPath& path, Statistics& statistics) {
+                   Owner& owner, Statistics& statistics) {
   if (what == Request::kMatched) {
     MatchedRows matched;
     model::unarchive(text, matched);
@@ -150,11 +149,10 @@ void serve_figures(Messages& messages, Request what, std::string_view text, Keep
     model::unarchive(text, matched);
     Arrivals arrivals = owner.arrivals(std::move(matched));
     messages.send(0, model::archived(arrivals));
-  } else if (what == Request::kOrder) {
+  } else if (what == Request::kPlaces) {
     std::vector<std::uint32_t> places;
     model::unarchive(text, places);
-    auto inversions = owner.inversions(std::move(places));
-    messages.send(0, model::archived(inversions));
+    owner.set_places(std::move(places));
   } else if (what == Request::kNetwork) {
     std::vector<int> keepers;
     model::unarchive(text, keepers);
@@ -165,8 +163,11 @@ void serve_figures(Messages& messages, Request what, std::string_view text, Keep
     messages.send(0, model::archived(running));
   } else if (what == Request::kIterations) {
     messages.send(0, OwnedIterations(owner).answer(text));
-  } else if (what == Request::kPath) {
-    messages.send(0, path.answer(text, messages.process()));
+  } else if (what == Request::kJobParts) {
+    metrics::RowsBy by = metrics::RowsBy::kKind;
+    model::unarchive(text, by);
+    replay::JobParts parts = owner.job_parts(by);
+    messages.send(0, model::archived(parts));
   } else if (what == Request::kWaiting) {
     metrics::Overlap waiting = owner.waiting(messages);
     messages.send(0, model::archived(waiting));
@@ -183,10 +184,9 @@ void serve_figures(Messages& messages, Request what, std::string_view text, Keep
     model::unarchive(text, division);
     statistics.rows_sent += owner.divide(std::move(division), messages);
   } else if (what == Request::kSum) {
-    SumRequest request;
-    model::unarchive(text, request);
-    SumAnswer answer = owner.sum_up(request);
-    messages.send(0, model::archived(answer));
+    metrics::RowsBy by = metrics::RowsBy::kKind;
+    model::unarchive(text, by);
+    messages.send(0, model::archived(owner.sum_up(by)));
   } else {
     WantedDurations wanted;
     model::unarchive(text, wanted);
@@ -201,7 +201,6 @@ void serve(Messages& messages) {
   Statistics statistics;
   Keeper keeper;
   Owner owner;
-  OwnedPath path(owner);
   for (;;) {
     const Message message = messages.receive();
     Unpacker request(message.text);
@@ -239,17 +238,17 @@ void serve(Messages& messages) {
       case Request::kNetwork:
       case Request::kMatched:
       case Request::kArrivals:
-      case Request::kOrder:
+      case Request::kPlaces:
       case Request::kRunning:
       case Request::kIterations:
       case Request::kDivide:
       case Request::kWaiting:
       case Request::kShares:
       case Request::kLateWaits:
-      case Request::kPath:
+      case Request::kJobParts:
       case Request::kSum:
       case Request::kFigures:
-        serve_figures(messages, what, request.rest(), keeper, owner, path, statistics);
+        serve_figures(messages, what, request.rest(), keeper, owner, statistics);
         break;
       case Request::kEnd: {
         complete(messages, statistics);

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A job as a graph: what each rank ran, one kernel after the other, and the transfers that its
-// kernels take part in. All times of a rank are by the clock of its own host. No two clocks are
-// compared.
+// One run of a job as a graph: what each rank ran, one kernel after the other, and the transfers
+// that its kernels take part in. All times of a rank are by the clock of its own host. No two
+// clocks are compared.
 #ifndef RINGSIDE_ANALYZER_REPLAY_JOB_H
 #define RINGSIDE_ANALYZER_REPLAY_JOB_H
 
+#include <compare>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
@@ -13,13 +14,24 @@
 #include <string>
 #include <vector>
 
-#include "analyzer/match/matcher.h"
-#include "analyzer/metrics/global_ranks.h"
-#include "analyzer/model/trace.h"
-
 namespace ringside::replay {
 
 inline constexpr std::uint32_t kNone = std::numeric_limits<std::uint32_t>::max();
+
+/// What operations have in common that are shown in one line.
+struct Kind {
+  std::uint32_t communicator = 0;  // index into Matches::communicators
+  std::string function;            // as in tables: "AllReduce", "SendRecv"
+  std::uint64_t bytes = 0;
+  std::string group;  // as of Grouping::text_of; empty if nothing is known
+
+  auto operator<=>(const Kind&) const = default;
+
+  template <typename Archive>
+  void transfer(Archive& archive) {
+    archive(communicator, function, bytes, group);
+  }
+};
 
 /// What one rank ran for one operation, or for calls that were grouped.
 struct Kernel {
@@ -29,7 +41,7 @@ struct Kernel {
   std::uint32_t stream_before = 0;  // the kernel before it on its communicator's stream, or kNone
   std::uint32_t signature = 0;      // equal of calls that are alike: function, bytes, ranks
   std::uint32_t first_link = 0;     // its transfers are Job::links from here on
-  std::uint32_t communicator = 0;   // index into Matches::communicators
+  std::uint32_t kind = 0;           // index into Job::kinds
 
   std::int64_t wall_ns() const { return end_ns - start_ns; }
 };
@@ -46,6 +58,7 @@ struct Transfer {
   std::uint32_t first_member = 0;  // its kernels are Job::members from here on
   std::uint32_t member_count = 0;
   Needs needs = Needs::kAll;
+  std::uint64_t number = 0;  // of its operation: MatchedOperation::number
   /// How long its data took: the shortest time of its kernels, as the last rank to come waits for
   /// nobody.
   std::int64_t time_ns = 0;
@@ -55,11 +68,15 @@ struct Transfer {
 struct JobRank {
   std::string label;
   std::string host;
+  std::int64_t pid = 0;
+  std::uint32_t file = 0;  // index into Traces::files
   std::uint32_t first_kernel = 0;
   std::uint32_t kernel_count = 0;
 };
 
 struct Job {
+  std::uint32_t run = 0;  // index into Runs::runs
+  std::vector<Kind> kinds;
   std::vector<JobRank> ranks;
   std::vector<Kernel> kernels;       // rank by rank
   std::vector<std::uint32_t> links;  // transfers of kernels
@@ -77,15 +94,13 @@ struct Job {
   std::span<const Kernel> kernels_of(const JobRank& rank) const {
     return std::span(kernels).subspan(rank.first_kernel, rank.kernel_count);
   }
-  /// How long a kernel waited for other ranks.
+  /// How long a kernel waited for other ranks. The first one of a rank waits until all have
+  /// started, which counts nowhere.
   std::int64_t waited_ns(std::uint32_t kernel) const;
-  /// From the first arrival to the last end of the rank that was there longest.
+  /// How long the run took: from the moment at which all ranks had come to a rank's first kernel,
+  /// to its last end, for the rank where that is longest. What came before is the start of the job.
   std::int64_t wall_ns() const;
 };
-
-/// The operations of one run, by its index in Runs::runs, that were seen to run from start to end.
-Job make_job(const model::Traces& traces, const match::Matches& matches,
-             const metrics::GlobalRanks& ranks, std::uint32_t run);
 
 }  // namespace ringside::replay
 

@@ -10,7 +10,7 @@ namespace ringside::replay {
 namespace {
 
 // Stamps that are closer to each other are the same moment.
-constexpr std::int64_t kSameMoment_ns = 4'000;
+constexpr std::int64_t kSameMoment_ns = 8'000;
 // A kernel begins before the end that it depends on only because of errors of the stamps, of this
 // size and in one of so many iterations.
 constexpr std::int64_t kStampError_ns = 100'000;
@@ -22,8 +22,8 @@ constexpr std::uint32_t kMostBack = 6;
 constexpr std::size_t kOneContradicts = 10;
 constexpr double kShortest = 0.8;
 // Of anchors that explain a start about as well, the nearest one counts, and an end before a start.
-constexpr double kFartherCosts = 0.02;
-constexpr double kStartCosts = 0.1;
+constexpr double kFartherCosts = 0.1;
+constexpr double kStartCosts = 0.3;
 constexpr double kExact_ns = 200;
 // The kernels of a place that decide on its anchor.
 constexpr std::size_t kKernelsAsked = 20'000;
@@ -125,7 +125,7 @@ class Finder {
         all_ns.insert(all_ns.end(), of_rank_ns.begin(), of_rank_ns.end());
       }
     }
-    if (all_ns.size() < 2 || 2 * all_ns.size() < seen || before * kOneBefore > all_ns.size() ||
+    if (all_ns.size() < 2 || 4 * all_ns.size() < 3 * seen || before * kOneBefore > all_ns.size() ||
         is_contradicted(samples, choice, all_ns)) {
       return std::nullopt;
     }
@@ -158,8 +158,13 @@ class Finder {
     Choice best;
     double least = 0;
     for (std::uint32_t back = 1; back <= kMostBack && seen >= 2; ++back) {
+      // Computing depends on something of the last iteration. It goes on beside a kernel for less
+      // than an iteration.
       for (const bool is_end : {true, false}) {
         const Choice choice{back, is_end};
+        if (back + (is_end ? 0 : 1) > role.length) {
+          continue;
+        }
         const std::optional<double> found = spread(samples, seen, choice);
         if (found && (best.back == 0 || *found < least)) {
           best = choice;
@@ -214,27 +219,25 @@ class Finder {
 
   struct OfRank {
     std::uint32_t rank = 0;
-    double own_ns = 0;  // means
-    double gpu_ns = 0;
+    double gpu_ns = 0;  // mean
   };
 
-  // The ranks that show their own times at a place.
+  // The ranks that show at a place what their GPUs do.
   std::vector<OfRank> seen_at(const Role& role, std::uint32_t place) const {
     std::vector<OfRank> seen;
     for (const std::uint32_t rank : role.ranks) {
       const JobRank& one = job_.ranks[rank];
-      OfRank sums{rank, 0, 0};
+      double sum_ns = 0;
       double count = 0;
       for (std::uint32_t i = place; i < one.kernel_count; i += role.length) {
         const std::uint32_t kernel = one.first_kernel + i;
         if (times_.is_seen[kernel]) {
-          sums.own_ns += static_cast<double>(times_.own_ns[kernel]);
-          sums.gpu_ns += gpu_ns(kernel);
+          sum_ns += gpu_ns(kernel);
           ++count;
         }
       }
       if (count > 0) {
-        seen.push_back({rank, sums.own_ns / count, sums.gpu_ns / count});
+        seen.push_back({rank, sum_ns / count});
       }
     }
     return seen;
@@ -265,7 +268,7 @@ class Finder {
     for (std::uint32_t place = 0; place < role.length; ++place) {
       std::vector<double> values;
       for (const OfRank& one : seen[place]) {
-        values.push_back(one.own_ns / std::max(1.0, times_.pace[one.rank]));
+        values.push_back(one.gpu_ns / std::max(1.0, times_.pace[one.rank]));
       }
       usual_ns[place] = values.empty() ? 0 : median_of(values);
     }
@@ -277,9 +280,10 @@ class Finder {
         if (!times_.is_seen[kernel] && anchor.kernel != kNone &&
             choices_[i % role.length].back > 0) {
           const auto estimate_ns = static_cast<std::int64_t>(usual_ns[i % role.length]);
-          const std::int64_t start_ns = job_.kernels[kernel].start_ns;
-          set_ready(kernel, is_free_[kernel] ? start_ns
-                                             : std::min(start_ns, anchor_ns(anchor) + estimate_ns));
+          const Kernel& here = job_.kernels[kernel];
+          const std::int64_t from_ns = std::max(anchor_ns(anchor), here.call_ns);
+          set_ready(kernel, is_free_[kernel] ? here.start_ns
+                                             : std::min(here.start_ns, from_ns + estimate_ns));
         }
       }
     }

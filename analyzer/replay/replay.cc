@@ -5,6 +5,8 @@
 #include <deque>
 #include <unordered_map>
 
+#include "analyzer/model/saturating.h"
+
 namespace ringside::replay {
 
 Replay::Replay(const Job& job, const OwnTimes& times)
@@ -36,7 +38,8 @@ void Replay::start(std::uint32_t kernel, const Own& own, const Time& time, const
   ready_ns_[kernel] =
       anchor.kernel == kNone
           ? 0
-          : (anchor.is_end ? ends_ns_[anchor.kernel] : ready_ns_[anchor.kernel]) + own(kernel);
+          : add_saturating(anchor.is_end ? ends_ns_[anchor.kernel] : ready_ns_[anchor.kernel],
+                           own(kernel));
   starts_ns_[kernel] =
       before == kNone ? ready_ns_[kernel] : std::max(ready_ns_[kernel], ends_ns_[before]);
   const auto end = [&](std::uint32_t one, std::int64_t end_ns) {
@@ -46,7 +49,8 @@ void Replay::start(std::uint32_t kernel, const Own& own, const Time& time, const
     }
   };
   const auto transfers = job_.transfers_of(kernel);
-  end(kernel, starts_ns_[kernel] + (transfers.empty() ? job_.kernels[kernel].wall_ns() : 0));
+  end(kernel,
+      add_saturating(starts_ns_[kernel], transfers.empty() ? job_.kernels[kernel].wall_ns() : 0));
   for (const std::uint32_t number : transfers) {
     if (--missing_[number] > 0) {
       continue;
@@ -65,7 +69,7 @@ void Replay::start(std::uint32_t kernel, const Own& own, const Time& time, const
           : transfer.needs == Needs::kFromRoot
               ? std::max(starts_ns_[member], starts_ns_[members.front()])
               : starts_ns_[member];
-      end(member, needed_ns + time_ns);
+      end(member, add_saturating(needed_ns, time_ns));
     }
   }
 }

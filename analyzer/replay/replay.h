@@ -31,6 +31,9 @@ class Replay {
 
   /// When each kernel ended in the last run, by kernel.
   const std::vector<std::int64_t>& ends_ns() const { return ends_ns_; }
+  /// Likewise when it started, and when its rank was ready for it.
+  const std::vector<std::int64_t>& starts_ns() const { return starts_ns_; }
+  const std::vector<std::int64_t>& ready_ns() const { return ready_ns_; }
 
  private:
   void find_order();

@@ -3,34 +3,30 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <numeric>
 
 namespace ringside::replay {
 namespace {
 
-// The ranks that are replayed, of those that wait least.
-constexpr std::size_t kCandidates = 3;
+// The ranks that are replayed, of those that wait least: as many as take a moment.
+constexpr std::size_t kLeastCandidates = 3;
+constexpr std::size_t kMostCandidates = 64;
+constexpr std::size_t kKernelsReplayed = 20'000'000;
 // The smallest group that costs this part of what the largest does is the one to name.
 constexpr double kMostOfIt = 0.75;
 // The estimates of own times that cannot be seen are about so wrong.
 constexpr double kEstimateError = 0.15;
 // An iteration is slow if it costs this part of what one costs on average.
 constexpr double kSlowPart = 0.25;
-
-std::vector<std::uint32_t> by_waiting(const Job& job) {
-  std::vector<std::int64_t> waited_ns(job.ranks.size());
-  for (std::size_t rank = 0; rank < job.ranks.size(); ++rank) {
-    const JobRank& one = job.ranks[rank];
-    for (std::uint32_t i = 0; i < one.kernel_count; ++i) {
-      waited_ns[rank] += job.waited_ns(one.first_kernel + i);
-    }
-  }
-  std::vector<std::uint32_t> order(job.ranks.size());
-  std::iota(order.begin(), order.end(), 0);
-  std::stable_sort(order.begin(), order.end(),
-                   [&](std::uint32_t a, std::uint32_t b) { return waited_ns[a] < waited_ns[b]; });
-  return order;
-}
+// Who waits least may be chance up to this probability, by so many parts of the run: noise that
+// lasts is the same noise within each.
+constexpr double kMostChance = 0.003;
+constexpr std::size_t kBlocks = 24;
+// Great delays in at most one of so many iterations need no proof that they come again, if nobody
+// else costs this part of them.
+constexpr std::uint32_t kRare = 4;
+constexpr double kNobodyElse = 0.05;
 
 void describe(Slow& slow, const WhatIfAnswer& answer, double infidelity) {
   const std::vector<double>& saved = answer.saved_by_iteration;
@@ -50,17 +46,74 @@ void describe(Slow& slow, const WhatIfAnswer& answer, double infidelity) {
   }
 }
 
+// The waits of each rank, by parts of the run.
+std::vector<std::vector<double>> waits_by_block(const Job& job) {
+  std::size_t blocks = kBlocks;
+  for (const JobRank& one : job.ranks) {
+    blocks = std::min<std::size_t>(blocks, one.kernel_count);
+  }
+  std::vector<std::vector<double>> waits_ns;
+  for (const JobRank& one : job.ranks) {
+    std::vector<double>& own_ns = waits_ns.emplace_back(blocks);
+    for (std::uint32_t i = 1; i < one.kernel_count; ++i) {
+      own_ns[i * blocks / one.kernel_count] +=
+          static_cast<double>(job.waited_ns(one.first_kernel + i));
+    }
+  }
+  return waits_ns;
+}
+
+// The probability that some ranks wait so little by chance, if all ranks are alike and whoever
+// comes last in a block is so by chance: in the sum over the blocks as a normal distribution has
+// it, and by the number of blocks that count, in each of which one of `sets` must come last.
+// docs/metrics.md has the equation.
+double chance_of(const std::vector<std::vector<double>>& waits_ns,
+                 const std::vector<std::uint32_t>& ranks) {
+  const auto all = static_cast<double>(waits_ns.size());
+  const auto inside = static_cast<double>(ranks.size());
+  double sum = 0;
+  double sum_of_squares = 0;
+  double variance = 0;
+  for (std::size_t i = 0; i < waits_ns.front().size(); ++i) {
+    double mean = 0;
+    double square = 0;
+    for (const std::vector<double>& own_ns : waits_ns) {
+      mean += own_ns[i] / all;
+      square += own_ns[i] * own_ns[i] / all;
+    }
+    double less = mean;
+    for (const std::uint32_t rank : ranks) {
+      less -= waits_ns[rank][i] / inside;
+    }
+    sum += less;
+    sum_of_squares += less * less;
+    variance += std::max(square - mean * mean, 0.0) / inside * (all - inside) / (all - 1);
+  }
+  if (!(sum > 0) || !(variance > 0)) {
+    return 1;
+  }
+  const double sets = all / inside;
+  const double counting = sum * sum / sum_of_squares;
+  return std::max(sets * std::erfc(sum / std::sqrt(2 * variance)) / 2,
+                  std::pow(std::max(sets, 2.0), 1 - counting));
+}
+
 }  // namespace
 
-std::optional<Slow> find_slow(const Job& job, WhatIf& what_if) {
-  if (!what_if.is_possible() || job.ranks.size() < 2) {
-    return std::nullopt;
+SlowRanks find_slow(const Job& job, const std::vector<std::int64_t>& waited_ns, WhatIf& what_if) {
+  SlowRanks slow_ranks;
+  slow_ranks.ranks.resize(job.ranks.size());
+  if (job.ranks.size() < 2) {
+    return slow_ranks;
   }
-  const std::vector<std::uint32_t> order = by_waiting(job);
+  std::vector<std::uint32_t> order(job.ranks.size());
+  std::iota(order.begin(), order.end(), 0);
+  std::stable_sort(order.begin(), order.end(),
+                   [&](std::uint32_t a, std::uint32_t b) { return waited_ns[a] < waited_ns[b]; });
   std::vector<Slow> found;
   double most = 0;
   const auto add = [&](Group group, std::vector<std::uint32_t> ranks) {
-    if (ranks.size() == job.ranks.size()) {
+    if (ranks.size() < 2 ? group != Group::kRank : ranks.size() == job.ranks.size()) {
       return;
     }
     Slow slow;
@@ -71,8 +124,16 @@ std::optional<Slow> find_slow(const Job& job, WhatIf& what_if) {
     most = std::max(most, slow.cost.best);
     found.push_back(std::move(slow));
   };
-  for (std::size_t i = 0; i < std::min(kCandidates, order.size()); ++i) {
+  const auto waits_by_block_ns = waits_by_block(job);
+  const auto is_proven = [&](const std::vector<std::uint32_t>& ranks) {
+    return chance_of(waits_by_block_ns, ranks) <= kMostChance;
+  };
+  const std::size_t candidates =
+      std::clamp(kKernelsReplayed / std::max<std::size_t>(job.kernels.size(), 1), kLeastCandidates,
+                 kMostCandidates);
+  for (std::size_t i = 0; i < std::min(candidates, order.size()); ++i) {
     add(Group::kRank, {order[i]});
+    slow_ranks.ranks[order[i]] = found.back();
   }
   std::vector<std::uint32_t> host;
   for (std::uint32_t rank = 0; rank < job.ranks.size(); ++rank) {
@@ -80,22 +141,48 @@ std::optional<Slow> find_slow(const Job& job, WhatIf& what_if) {
       host.push_back(rank);
     }
   }
-  if (host.size() > 1) {
-    add(Group::kHost, host);
-  }
-  const Role& role = what_if.places().roles()[what_if.places().role_of(order.front())];
-  if (role.ranks.size() > 1) {
-    add(Group::kRole, role.ranks);
+  add(Group::kHost, host);
+  add(Group::kRole, what_if.places().roles()[what_if.places().role_of(order.front())].ranks);
+  // Of two slow ranks, neither may cost anything by itself. Each must be slow by itself.
+  std::vector<std::uint32_t> by_cost = order;
+  std::stable_sort(by_cost.begin(), by_cost.end(), [&](std::uint32_t a, std::uint32_t b) {
+    const auto cost = [&](std::uint32_t rank) {
+      return slow_ranks.ranks[rank] ? slow_ranks.ranks[rank]->cost.best : -1;
+    };
+    return cost(a) > cost(b);
+  });
+  for (std::size_t count = 2; count <= kLeastCandidates && 2 * count <= job.ranks.size(); ++count) {
+    for (const auto& some : {order, by_cost}) {
+      std::vector<std::uint32_t> ranks(some.begin(),
+                                       some.begin() + static_cast<std::ptrdiff_t>(count));
+      std::sort(ranks.begin(), ranks.end());
+      if (std::all_of(ranks.begin(), ranks.end(),
+                      [&](std::uint32_t rank) { return is_proven({rank}); })) {
+        add(Group::kSeveral, std::move(ranks));
+      }
+    }
   }
   std::erase_if(found, [&](const Slow& one) { return one.cost.best < kMostOfIt * most; });
-  if (most < kLeastCost) {
-    return std::nullopt;
+  if (!found.empty()) {
+    // Ranks come before groups; of ranks the one that costs most.
+    const Slow& worst =
+        *std::min_element(found.begin(), found.end(), [](const Slow& a, const Slow& b) {
+          return a.ranks.size() != b.ranks.size() ? a.ranks.size() < b.ranks.size()
+                                                  : a.cost.best > b.cost.best;
+        });
+    const auto is_slow_too = [&](std::uint32_t rank) {
+      return slow_ranks.ranks[rank] &&
+             slow_ranks.ranks[rank]->cost.best > kNobodyElse * worst.cost.best &&
+             std::find(worst.ranks.begin(), worst.ranks.end(), rank) == worst.ranks.end();
+    };
+    if (worst.cost.best >= kLeastCost && worst.cost.least >= kLeastSure &&
+        ((worst.slow_iterations * kRare <= worst.iterations &&
+          std::none_of(order.begin(), order.end(), is_slow_too)) ||
+         is_proven(worst.ranks))) {
+      slow_ranks.worst = worst;
+    }
   }
-  // Ranks come before groups; of ranks the one that costs most.
-  return *std::min_element(found.begin(), found.end(), [](const Slow& a, const Slow& b) {
-    return a.ranks.size() != b.ranks.size() ? a.ranks.size() < b.ranks.size()
-                                            : a.cost.best > b.cost.best;
-  });
+  return slow_ranks;
 }
 
 }  // namespace ringside::replay

@@ -22,7 +22,7 @@ struct Cost {
   double most = 0;
 };
 
-enum class Group : std::uint8_t { kRank, kHost, kRole };
+enum class Group : std::uint8_t { kRank, kHost, kRole, kSeveral };
 
 /// Ranks that would save time together, if they were like the others.
 struct Slow {
@@ -32,13 +32,26 @@ struct Slow {
   std::uint32_t iterations = 0;       // of the rank
   std::uint32_t slow_iterations = 0;  // of them, those in which it costs something
   std::uint32_t first_slow = 0;       // the first of these, counted from 0
+
+  /// In one iteration only.
+  bool is_once() const { return slow_iterations == 1 && iterations > 1; }
 };
 
 /// Less is not worth a name.
 inline constexpr double kLeastCost = 0.02;
+/// Nor is one whose range goes below this: the replay is not good enough to name somebody.
+inline constexpr double kLeastSure = 0.01;
 
-/// The rank, host or role that costs most; nothing if nobody costs kLeastCost.
-std::optional<Slow> find_slow(const Job& job, WhatIf& what_if);
+struct SlowRanks {
+  /// The rank, host, role or ranks that cost most, by the fewest of them that explain it; nothing
+  /// if nobody costs kLeastCost.
+  std::optional<Slow> worst;
+  /// By rank, what it costs by itself; nothing of ranks that wait too much to be asked about.
+  std::vector<std::optional<Slow>> ranks;
+};
+
+/// `waited_ns`: by rank.
+SlowRanks find_slow(const Job& job, const std::vector<std::int64_t>& waited_ns, WhatIf& what_if);
 
 }  // namespace ringside::replay
 

@@ -55,9 +55,24 @@ WhatIf::WhatIf(const Job& job)
   if (replay_.is_possible()) {
     replayed_ns_ = replay_.run(times_.own_ns, transfer_ns_);
     as_it_was_ns_ = replay_.ends_ns();
-    fidelity_ = static_cast<double>(replayed_ns_) /
-                static_cast<double>(std::max<std::int64_t>(job_.wall_ns(), 1));
+    fidelity_ = find_fidelity();
   }
+}
+
+// What a rank waits at first for others to start is in its time, and not in the replay: so the rank
+// counts that has least of that.
+double WhatIf::find_fidelity() const {
+  double most = 0;
+  for (const JobRank& rank : job_.ranks) {
+    const auto kernels = job_.kernels_of(rank);
+    const std::size_t last = rank.first_kernel + rank.kernel_count - 1;
+    const std::int64_t took_ns = kernels.back().end_ns - kernels.front().end_ns;
+    const std::int64_t takes_ns = as_it_was_ns_[last] - as_it_was_ns_[rank.first_kernel];
+    if (took_ns > 0) {
+      most = std::max(most, static_cast<double>(takes_ns) / static_cast<double>(took_ns));
+    }
+  }
+  return most > 0 ? most : 1;
 }
 
 void WhatIf::make_like_others(const Role& role, const std::vector<bool>& is_chosen,
@@ -73,11 +88,11 @@ void WhatIf::make_like_others(const Role& role, const std::vector<bool>& is_chos
   const std::size_t step = (others.size() + kRanksCompared - 1) / kRanksCompared;
   std::vector<std::int64_t> usual_ns;
   std::vector<std::int64_t> mine_ns;
-  const auto values_of = [&](std::uint32_t rank, std::uint32_t place,
+  const auto values_of = [&](std::uint32_t rank, std::uint32_t place, bool with_estimates,
                              std::vector<std::int64_t>& values_ns) {
     const JobRank& one = job_.ranks[rank];
     for (std::uint32_t i = place; i < one.kernel_count; i += role.length) {
-      if (times_.is_seen[one.first_kernel + i]) {
+      if (with_estimates || times_.is_seen[one.first_kernel + i]) {
         values_ns.push_back(times_.own_ns[one.first_kernel + i]);
       }
     }
@@ -88,23 +103,29 @@ void WhatIf::make_like_others(const Role& role, const std::vector<bool>& is_chos
     std::size_t asked = 0;
     for (std::size_t i = 0; i < others.size(); i += step) {
       const std::size_t before = usual_ns.size();
-      values_of(others[i], place, usual_ns);
+      values_of(others[i], place, false, usual_ns);
       seen += usual_ns.size() > before ? 1 : 0;
       ++asked;
     }
+    // Where few others are seen, what their CPUs did before the call is known all the same.
+    if (3 * seen < asked) {
+      usual_ns.clear();
+      for (std::size_t i = 0; i < others.size(); i += step) {
+        values_of(others[i], place, true, usual_ns);
+      }
+    }
     std::sort(usual_ns.begin(), usual_ns.end());
-    const bool is_known = seen > 0 && 3 * seen >= asked;
     for (const std::uint32_t rank : chosen) {
       mine_ns.clear();
-      values_of(rank, place, mine_ns);
+      values_of(rank, place, false, mine_ns);
       std::sort(mine_ns.begin(), mine_ns.end());
       const JobRank& one = job_.ranks[rank];
       for (std::uint32_t i = place; i < one.kernel_count; i += role.length) {
         const std::uint32_t kernel = one.first_kernel + i;
         if (times_.is_seen[kernel]) {
           const auto was_ns = static_cast<double>(own_ns[kernel]);
-          const double new_ns = is_known ? same_place(own_ns[kernel], mine_ns, usual_ns)
-                                         : was_ns / std::max(times_.pace[rank], 1.0);
+          const double new_ns =
+              usual_ns.empty() ? was_ns : same_place(own_ns[kernel], mine_ns, usual_ns);
           own_ns[kernel] = static_cast<std::int64_t>(std::min(was_ns, new_ns));
         }
       }

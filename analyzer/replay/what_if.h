@@ -49,13 +49,21 @@ class WhatIf {
 
   /// False if the job cannot be replayed: there are no answers.
   bool is_possible() const { return replay_.is_possible() && replayed_ns_ > 0; }
-  /// The time of the replay of the job as it was, as a multiple of the time that it took.
+  /// The time of the replay of the job as it was, as a multiple of the time that it took from the
+  /// first to the last end of a rank, for the rank where that is most.
   double fidelity() const { return fidelity_; }
+
+  /// Replays the job as it was. The result is valid until the next question.
+  const Replay& as_it_was() {
+    replay_.run(times_.own_ns, transfer_ns_);
+    return replay_;
+  }
 
   /// `of`: the rank whose iterations are counted, as an index into Job::ranks.
   WhatIfAnswer ask(const WhatIfQuestion& question, std::uint32_t of = 0);
 
  private:
+  double find_fidelity() const;
   std::vector<std::int64_t> own_times_of(const WhatIfQuestion& question) const;
   std::vector<std::int64_t> transfer_times_of(const WhatIfQuestion& question) const;
   void make_like_others(const Role& role, const std::vector<bool>& is_chosen,

@@ -8,8 +8,8 @@
 
 #include "analyzer/align/alignment.h"
 #include "analyzer/match/membership.h"
-#include "analyzer/metrics/stragglers.h"
 #include "analyzer/model/call_site.h"
+#include "analyzer/replay/run_replay.h"
 #include "analyzer/report/export_columns.h"
 #include "analyzer/report/match_report.h"
 #include "analyzer/report/stragglers_report.h"
@@ -192,7 +192,8 @@ class Exporter {
     std::vector<Document> documents = {
         match_document(traces_, matches_, alignment_, kFindingsDescribed)};
     if (tells_moments_) {
-      documents.push_back(stragglers_document(metrics::find_stragglers(facts_), matches_));
+      documents.push_back(
+          stragglers_document(replay::find_replays(facts_, metrics::RowsBy::kCaller)));
     }
     std::int64_t id = 0;
     for (const Document& document : documents) {

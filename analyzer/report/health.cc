@@ -7,6 +7,7 @@
 
 #include "analyzer/model/joined.h"
 #include "analyzer/report/numbers.h"
+#include "analyzer/report/slow_text.h"
 #include "analyzer/report/stragglers_report.h"
 
 namespace ringside::report {
@@ -51,11 +52,10 @@ std::string some(const std::vector<Count>& counts) {
 
 class HealthJudge {
  public:
-  HealthJudge(const Summary& summary, const metrics::Stragglers& stragglers,
-              const match::Matches& matches, const std::optional<Document>& hang,
-              bool has_unjudged_links)
+  HealthJudge(const Summary& summary, const replay::Replays& replays, const match::Matches& matches,
+              const std::optional<Document>& hang, bool has_unjudged_links)
       : summary_(summary),
-        stragglers_(stragglers),
+        replays_(replays),
         matches_(matches),
         hang_(hang),
         has_unjudged_links_(has_unjudged_links) {}
@@ -70,7 +70,7 @@ class HealthJudge {
     }
     add_ends();
     take(match, "mismatches");
-    take(stragglers_document(stragglers_, matches_), "late");
+    take(stragglers_document(replays_), "late");
     take(network, "network");
     // A note on the machine says what may be as it should be, and an error why there is no matrix.
     std::erase_if(topology.findings,
@@ -234,37 +234,23 @@ class HealthJudge {
     } else if (summary_.inputs.operations == 0) {
       health_.status = "unknown";
       health_.headline = "No operation was recorded";
-    } else if (const auto open = stragglers_.find_open(); !open.empty()) {
-      health_.status = "unknown";
-      health_.headline = open_sentence(stragglers_, open);
-      // Lateness by chance is no trouble yet; what the clocks hide may be a great one.
-      if (stragglers_.share_of(*open.front()) > metrics::kOpenShare) {
-        health_.headline.insert(0, "No trouble is sure: ");
-      }
     } else if (summary_.inputs.are_dumps() && health_.findings.size() == 1) {
       health_.status = "unknown";
-      health_.headline = "No trouble found in the calls; dumps tell nothing of times";
-    } else if (std::any_of(
-                   health_.findings.begin(), health_.findings.end(),
-                   [](const HealthFinding& one) { return one.finding.kind != "late-once"; })) {
-      health_.status = "unknown";
-      health_.headline = "No trouble found in what was recorded, which is not all";
-    } else if (stragglers_.decided + stragglers_.undecided == 0 && stragglers_.operations > 0) {
-      health_.status = "unknown";
-      health_.headline = "No trouble found; who came late cannot be told" + unjudged_links();
-    } else if (stragglers_.has_untold()) {
-      health_.status = "unknown";
-      health_.headline =
-          "No trouble found; who came late to " + std::to_string(stragglers_.untold()) + " of " +
-          counted(stragglers_.operations, "operation") + " cannot be told" + unjudged_links();
+      health_.headline = "No problem found in the calls; dumps have no times";
     } else {
-      health_.status = "ok";
-      health_.headline = "No trouble found in " + what_was_judged() + unjudged_links();
+      // What cannot be seen comes below the verdict, once.
+      const std::string unseen = unseen_sentence(replays_);
+      if (!unseen.empty()) {
+        add(Severity::kNote, "late-unknown", unseen, "late");
+      }
+      if (has_unjudged_links_ && summary_.inputs.hosts.size() > 1) {
+        add(Severity::kNote, "links-unknown",
+            "whether a network link is slow cannot be seen: too little was sent through each",
+            "network");
+      }
+      health_.status = health_.findings.empty() ? "ok" : "unknown";
+      health_.headline = "No problem found in " + what_was_judged();
     }
-  }
-
-  std::string unjudged_links() const {
-    return has_unjudged_links_ ? "; whether a network link is slow cannot be told" : "";
   }
 
   std::string what_was_judged() const {
@@ -274,7 +260,9 @@ class HealthJudge {
       operations += rows.operations;
       communicators += rows.operations > 0 ? 1 : 0;
     }
-    return counted(operations, "operation") + " of " + counted(communicators, "communicator");
+    const bool are_calls = replays_.coverage.operations > 0 && replays_.coverage.seen == 0;
+    return (are_calls ? "the calls of " : "") + counted(operations, "operation") + " of " +
+           counted(communicators, "communicator");
   }
 
   std::string headline(const HealthFinding& first) const {
@@ -286,44 +274,11 @@ class HealthJudge {
       const std::string& text = hang_->sentences.front();
       return text.substr(0, text.find(". "));
     }
-    if (first.finding.kind == "straggler") {
-      return late_headline();
-    }
     return first.finding.text;
   }
 
-  // The one that costs most, and those that tie with it.
-  std::string late_headline() const {
-    const metrics::Stragglers& all = stragglers_;
-    std::vector<const metrics::Lateness*> late;
-    for (const auto* const found : {&all.ranks, &all.hosts}) {
-      for (const metrics::Lateness& one : *found) {
-        if (one.is_straggler) {
-          late.push_back(&one);
-        }
-      }
-    }
-    if (late.empty()) {
-      return "A rank is late";
-    }
-    std::stable_sort(late.begin(), late.end(),
-                     [](const auto* a, const auto* b) { return a->cost_ns > b->cost_ns; });
-    // The cost of a rank is a part of its host's, so a host does not tie with it.
-    const auto is_host = [](const metrics::Lateness& one) { return one.label == one.host; };
-    const bool is_first_host = is_host(*late.front());
-    std::erase_if(late, [&](const auto* one) { return is_host(*one) != is_first_host; });
-    const auto tied = tied_with_first(all, late);
-    const metrics::Lateness& first = *tied.front();
-    if (tied.size() > 1) {
-      return names_of(tied) + " are late: each costs " + cost_of(all, first) +
-             " of all ranks' time";
-    }
-    return name_of(first) + " is late: the others waited " + human_duration(first.cost_ns) +
-           " for it, " + cost_of(all, first) + " of all ranks' time";
-  }
-
   const Summary& summary_;
-  const metrics::Stragglers& stragglers_;
+  const replay::Replays& replays_;
   const match::Matches& matches_;
   const std::optional<Document>& hang_;
   const bool has_unjudged_links_;
@@ -346,11 +301,11 @@ std::string command_of(const HealthFinding& one) {
 
 }  // namespace
 
-Health judge_health(const Summary& summary, const metrics::Stragglers& stragglers,
+Health judge_health(const Summary& summary, const replay::Replays& replays,
                     const match::Matches& matches, const std::optional<Document>& hang,
                     const Document& network, bool has_unjudged_links, const Document& match,
                     const Document& topology) {
-  return HealthJudge(summary, stragglers, matches, hang, has_unjudged_links)
+  return HealthJudge(summary, replays, matches, hang, has_unjudged_links)
       .judge(network, match, topology);
 }
 

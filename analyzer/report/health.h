@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "analyzer/metrics/stragglers.h"
+#include "analyzer/replay/run_replay.h"
 #include "analyzer/report/document.h"
 #include "analyzer/report/json_writer.h"
 #include "analyzer/report/summary.h"
@@ -41,7 +41,7 @@ struct Health {
 
 /// `hang`: as `ringside hang` makes it; nothing where no operation is in flight. `network`, `match`
 /// and `topology`: as those commands make them. `has_unjudged_links`: see metrics::Network.
-Health judge_health(const Summary& summary, const metrics::Stragglers& stragglers,
+Health judge_health(const Summary& summary, const replay::Replays& replays,
                     const match::Matches& matches, const std::optional<Document>& hang,
                     const Document& network, bool has_unjudged_links, const Document& match,
                     const Document& topology);

@@ -71,4 +71,25 @@ std::string counted(std::uint64_t count, std::string_view singular, std::string_
   return plural.empty() ? text.append(singular) + 's' : text.append(plural);
 }
 
+std::string chance_text(double chance) {
+  constexpr int kLeastExponent = -9;
+  constexpr int kLeastPlain = -4;
+  if (chance >= 1) {
+    return "p = 1";
+  }
+  // One digit, rounded up: it is below that.
+  int exponent = chance > 0 ? static_cast<int>(std::floor(std::log10(chance))) : kLeastExponent - 1;
+  if (exponent < kLeastExponent) {
+    return "p < 1e" + std::to_string(kLeastExponent);
+  }
+  int digit = static_cast<int>(chance / std::pow(10, exponent)) + 1;
+  if (digit >= 10) {
+    digit = 1;
+    ++exponent;
+  }
+  return "p < " + (exponent < kLeastPlain
+                       ? std::to_string(digit) + 'e' + std::to_string(exponent)
+                       : fixed(digit * std::pow(10, exponent), std::max(0, -exponent)));
+}
+
 }  // namespace ringside::report

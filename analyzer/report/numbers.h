@@ -30,6 +30,9 @@ std::string small_percent(double percent);
 /// The text as a sentence begins.
 std::string capitalised(std::string text);
 
+/// "p < 1e-9": the probability that chance does that is below it.
+std::string chance_text(double chance);
+
 /// "1 file", "2 files".
 std::string counted(std::uint64_t count, std::string_view singular, std::string_view plural = {});
 

@@ -187,9 +187,9 @@ std::optional<double> wait_share_percent(const metrics::Row& row, std::int64_t a
 
 Summary make_summary(const facts::Facts& facts, const model::Problems& problems,
                      std::vector<std::string> duplicates, metrics::RowsBy by,
-                     metrics::Stragglers* stragglers, const facts::Fold& also) {
+                     const facts::Fold& also) {
   return make_summary(facts.traces(), facts.matches(), facts.alignment(), problems,
-                      std::move(duplicates), by, metrics::make_rows(facts, by, stragglers, also));
+                      std::move(duplicates), by, metrics::make_rows(facts, by, also));
 }
 
 Summary make_summary(const model::Traces& traces, const match::Matches& matches,

@@ -73,12 +73,11 @@ struct Summary {
   std::vector<metrics::CommunicatorRows> rows;  // one for each of the communicators
 };
 
-/// Sums up the traces and their matches. The summary refers to all that it is made of. `stragglers`
-/// and `also`: see metrics::make_rows.
+/// Sums up the traces and their matches. The summary refers to all that it is made of. `also`: see
+/// metrics::make_rows.
 Summary make_summary(const facts::Facts& facts, const model::Problems& problems,
                      std::vector<std::string> duplicates,
-                     metrics::RowsBy by = metrics::RowsBy::kKind,
-                     metrics::Stragglers* stragglers = nullptr, const facts::Fold& also = {});
+                     metrics::RowsBy by = metrics::RowsBy::kKind, const facts::Fold& also = {});
 
 /// The same, of rows that were made.
 Summary make_summary(const model::Traces& traces, const match::Matches& matches,

@@ -3,19 +3,18 @@
 
 #include <algorithm>
 #include <map>
-#include <tuple>
+#include <numeric>
 #include <utility>
 
-#include "analyzer/match/describe.h"
-#include "analyzer/metrics/rows.h"
 #include "analyzer/model/saturating.h"
 #include "analyzer/report/numbers.h"
+#include "analyzer/report/slow_text.h"
 #include "analyzer/report/summary.h"
 
 namespace ringside::report {
 namespace {
 
-using metrics::Spent;
+using replay::Spent;
 
 double percent(std::int64_t part_ns, std::int64_t whole_ns) {
   return whole_ns > 0 ? 100 * static_cast<double>(part_ns) / static_cast<double>(whole_ns) : 0;
@@ -62,26 +61,21 @@ std::string waiting_text(const metrics::RankOverlap& all) {
                              : "they waited for other ranks in " + bounds + " of it";
 }
 
-Table kinds_table(const metrics::CriticalPath& path, const model::Traces& traces,
+Table kinds_table(const replay::CriticalPath& path, const replay::Job& job,
                   const match::Matches& matches, metrics::RowsBy by) {
-  using Kind = std::tuple<std::string, std::string, std::uint64_t, std::string>;
   struct Sum {
     std::uint64_t times = 0;
     std::int64_t spent_ns = 0;
   };
-  std::map<Kind, Sum> sums;
-  for (const metrics::PathPart& part : path.parts) {
-    if (part.spent != Spent::kTransfer) {
-      continue;
+  std::map<replay::Kind, Sum> sums;
+  for (const replay::PathPart& part : path.parts) {
+    if (part.spent == Spent::kTransfer) {
+      Sum& sum = sums[job.kinds[job.kernels[part.kernel].kind]];
+      ++sum.times;
+      sum.spent_ns = add_saturating(sum.spent_ns, part.time_ns);
     }
-    const metrics::PathOperation& operation = path.described.at(part.operation);
-    Sum& sum = sums[{label_of(matches.communicators[operation.matched.communicator]),
-                     std::string(metrics::function_of(traces, operation.matched)),
-                     operation.bytes.value_or(0), operation.group}];
-    ++sum.times;
-    sum.spent_ns += part.end_ns - part.start_ns;
   }
-  std::vector<std::pair<Kind, Sum>> sorted(sums.begin(), sums.end());
+  std::vector<std::pair<replay::Kind, Sum>> sorted(sums.begin(), sums.end());
   std::stable_sort(sorted.begin(), sorted.end(), [](const auto& a, const auto& b) {
     return a.second.spent_ns > b.second.spent_ns;
   });
@@ -100,24 +94,21 @@ Table kinds_table(const metrics::CriticalPath& path, const model::Traces& traces
   for (const auto& [kind, sum] : sorted) {
     std::vector<Cell>& cells = table.rows.emplace_back();
     if (by != metrics::RowsBy::kKind) {
-      cells.push_back(group_cell(by, std::get<3>(kind)));
+      cells.push_back(group_cell(by, kind.group));
     }
-    cells.insert(cells.end(), {std::get<0>(kind), std::get<1>(kind), std::get<2>(kind), sum.times,
-                               sum.spent_ns, percent(sum.spent_ns, path.length_ns)});
+    cells.insert(cells.end(),
+                 {label_of(matches.communicators[kind.communicator]), kind.function, kind.bytes,
+                  sum.times, sum.spent_ns, percent(sum.spent_ns, path.length_ns)});
   }
   return table;
 }
 
-Table parts_table(const metrics::CriticalPath& path, const model::Traces& traces,
-                  const match::Matches& matches) {
-  std::vector<const metrics::PathPart*> longest;
-  for (const metrics::PathPart& part : path.parts) {
-    longest.push_back(&part);
-  }
-  std::stable_sort(longest.begin(), longest.end(),
-                   [](const metrics::PathPart* a, const metrics::PathPart* b) {
-                     return a->end_ns - a->start_ns > b->end_ns - b->start_ns;
-                   });
+Table parts_table(const replay::CriticalPath& path, const replay::Job& job,
+                  const match::Matches& matches, const align::Alignment& alignment) {
+  std::vector<replay::PathPart> longest = path.parts;
+  std::stable_sort(
+      longest.begin(), longest.end(),
+      [](const replay::PathPart& a, const replay::PathPart& b) { return a.time_ns > b.time_ns; });
   Table table{"longest",
               "Its longest parts",
               {{"start_ns", "at", Shown::kMoment, "UTC"},
@@ -127,37 +118,53 @@ Table parts_table(const metrics::CriticalPath& path, const model::Traces& traces
                {"operation", "operation"},
                {"communicator", "communicator"}},
               {}};
-  constexpr const char* kSpent[] = {"transfer", "launch", "other work on the stream",
-                                    "before the call"};
-  for (const metrics::PathPart* part : longest) {
-    const match::MatchedOperation& operation = path.described.at(part->operation).matched;
-    table.rows.push_back({part->start_ns, part->end_ns - part->start_ns,
-                          std::string(kSpent[static_cast<std::size_t>(part->spent)]),
-                          path.ranks[part->rank].label, match::operation_text(traces, operation),
-                          label_of(matches.communicators[operation.communicator])});
+  constexpr const char* kSpent[] = {"transfer", "before the call", "after the call"};
+  for (const replay::PathPart& part : longest) {
+    const replay::Kernel& kernel = job.kernels[part.kernel];
+    const auto transfers = job.transfers_of(part.kernel);
+    const std::string number =
+        transfers.empty() ? "" : " #" + std::to_string(job.transfers[transfers.front()].number);
+    const std::int64_t start_ns = part.spent == Spent::kTransfer ? kernel.start_ns
+                                  : part.spent == Spent::kAfterCall
+                                      ? kernel.start_ns - part.time_ns
+                                      : std::min(kernel.start_ns, kernel.call_ns) - part.time_ns;
+    table.rows.push_back({alignment.to_common_ns(job.ranks[part.rank].file, start_ns), part.time_ns,
+                          std::string(kSpent[static_cast<std::size_t>(part.spent)]),
+                          job.ranks[part.rank].label, job.kinds[kernel.kind].function + number,
+                          label_of(matches.communicators[job.kinds[kernel.kind].communicator])});
   }
   return table;
 }
 
-Table ranks_table(const metrics::CriticalPath& path) {
+Table ranks_table(const replay::CriticalPath& path, const replay::RunReplay& run) {
   Table table{"ranks",
               "Ranks, by their time on the path",
               {{"rank", "rank"},
                {"host", "host"},
-               {"arrivals", "last to come", Shown::kInteger},
-               {"application_ns", "before its calls", Shown::kDuration},
-               {"stream_ns", "other work on the stream", Shown::kDuration},
-               {"launch_ns", "launch", Shown::kDuration},
+               {"before_call_ns", "before its calls", Shown::kDuration},
+               {"after_call_ns", "after its calls", Shown::kDuration},
                {"transfer_ns", "transfer", Shown::kDuration},
-               {"gain_ns", "gain without", Shown::kDuration},
-               {"gain_percent", "of the path", Shown::kNumber, "%", 1}},
+               {"path_percent", "of the path", Shown::kNumber, "%", 1},
+               {"cost_percent", "costs", Shown::kNumber, "% of wall time", 1}},
               {}};
-  table.gives_way = {"launch_ns", "stream_ns", "arrivals", "host", "transfer_ns"};
-  for (const metrics::RankOnPath& rank : path.ranks) {
-    const auto spent = [&](Spent kind) { return rank.spent_ns[static_cast<std::size_t>(kind)]; };
-    table.rows.push_back({rank.label, rank.host, rank.arrivals, spent(Spent::kApplication),
-                          spent(Spent::kStream), spent(Spent::kLaunch), spent(Spent::kTransfer),
-                          rank.gain_ns, percent(rank.gain_ns, path.length_ns)});
+  table.gives_way = {"host", "transfer_ns"};
+  const auto all_of = [&](std::uint32_t rank) {
+    return std::accumulate(path.of_rank_ns[rank].begin(), path.of_rank_ns[rank].end(),
+                           std::int64_t{0}, add_saturating);
+  };
+  std::vector<std::uint32_t> order(path.of_rank_ns.size());
+  std::iota(order.begin(), order.end(), 0);
+  std::stable_sort(order.begin(), order.end(),
+                   [&](std::uint32_t a, std::uint32_t b) { return all_of(a) > all_of(b); });
+  for (const std::uint32_t rank : order) {
+    const auto spent = [&](Spent kind) {
+      return path.of_rank_ns[rank][static_cast<std::size_t>(kind)];
+    };
+    const auto& slow = run.slow().ranks[rank];
+    table.rows.push_back({run.job().ranks[rank].label, run.job().ranks[rank].host,
+                          spent(Spent::kBeforeCall), spent(Spent::kAfterCall),
+                          spent(Spent::kTransfer), percent(all_of(rank), path.length_ns),
+                          slow ? Cell(100 * slow->cost.best) : Cell()});
   }
   return table;
 }
@@ -230,45 +237,37 @@ Document overlap_document(const metrics::Overlap& overlap, const match::Matches&
   return document;
 }
 
-Document critical_path_document(const metrics::CriticalPath& path, const model::Traces& traces,
-                                const match::Matches& matches, metrics::RowsBy by) {
+Document critical_path_document(replay::RunReplay* run, const match::Matches& matches,
+                                const align::Alignment& alignment, metrics::RowsBy by) {
   Document document;
   document.command = "critical-path";
-  if (path.operations == 0) {
+  const replay::CriticalPath path =
+      run == nullptr ? replay::CriticalPath{} : replay::find_critical_path(*run);
+  if (path.parts.empty()) {
     document.sentences.push_back(
-        "No operation has known times of execution: there is no path to follow.");
+        run == nullptr ? "No operation has known times of execution: there is no path to follow."
+                       : "There is no path: a replay of what was recorded does not take the time "
+                         "that the job took.");
     return document;
   }
-  const auto spent = [&](Spent kind) { return path.spent_ns[static_cast<std::size_t>(kind)]; };
   const auto part = [&](Spent kind) {
-    return human_duration(spent(kind)) + " (" + fixed(percent(spent(kind), path.length_ns), 1) +
-           " %)";
+    const std::int64_t spent_ns = path.spent_ns[static_cast<std::size_t>(kind)];
+    return human_duration(spent_ns) + " (" + fixed(percent(spent_ns, path.length_ns), 1) + " %)";
   };
-  document.sentences.push_back("The longest chain takes " + human_duration(path.length_ns) +
-                               " over " + counted(path.operations, "operation") + ": " +
-                               part(Spent::kTransfer) + " transfer, " + part(Spent::kLaunch) +
-                               " from call to start, " + part(Spent::kStream) +
-                               " other work on the stream, " + part(Spent::kApplication) +
-                               " before calls, in the application.");
-  const auto top = std::max_element(path.ranks.begin(), path.ranks.end(),
-                                    [](const metrics::RankOnPath& a, const metrics::RankOnPath& b) {
-                                      return a.gain_ns < b.gain_ns;
-                                    });
-  if (top->gain_ns > 0) {
-    document.sentences.push_back(
-        "If " + top->label + " (" + top->host + ") had come with the one before it " +
-        (top->arrivals == 1 ? "the one time" : "each of the " + counted(top->arrivals, "time")) +
-        " that it was the last, the path would be " + human_duration(top->gain_ns) + " shorter (" +
-        fixed(percent(top->gain_ns, path.length_ns), 1) + " %).");
+  const auto operations = static_cast<std::uint64_t>(
+      std::count_if(path.parts.begin(), path.parts.end(),
+                    [](const replay::PathPart& one) { return one.spent == Spent::kTransfer; }));
+  document.sentences.push_back("The end of the run waited for " + human_duration(path.length_ns) +
+                               ": " + part(Spent::kTransfer) + " transfer in " +
+                               counted(operations, "operation") + ", " + part(Spent::kBeforeCall) +
+                               " of ranks before they called an operation, " +
+                               part(Spent::kAfterCall) + " after that until it started.");
+  if (run->slow().worst) {
+    document.sentences.push_back(slow_sentence(*run->slow().worst, run->job()) + ".");
   }
-  document.tables.push_back(ranks_table(path));
-  document.tables.push_back(kinds_table(path, traces, matches, by));
-  document.tables.push_back(parts_table(path, traces, matches));
-  if (path.undecided > 0) {
-    document.notes.push_back("in " + counted(path.undecided, "operation") +
-                             " of the path it is not sure for which rank the others waited");
-  }
-  document.notes.push_back("a gain is an estimate: what comes later may hide a part of it");
+  document.tables.push_back(ranks_table(path, *run));
+  document.tables.push_back(kinds_table(path, run->job(), matches, by));
+  document.tables.push_back(parts_table(path, run->job(), matches, alignment));
   return document;
 }
 

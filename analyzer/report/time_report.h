@@ -5,19 +5,19 @@
 #define RINGSIDE_ANALYZER_REPORT_TIME_REPORT_H
 
 #include "analyzer/match/matcher.h"
-#include "analyzer/metrics/critical_path.h"
 #include "analyzer/metrics/grouping.h"
 #include "analyzer/metrics/overlap.h"
-#include "analyzer/model/trace.h"
+#include "analyzer/replay/critical_path.h"
 #include "analyzer/report/document.h"
 
 namespace ringside::report {
 
 Document overlap_document(const metrics::Overlap& overlap, const match::Matches& matches);
 
-/// `by`: operations on the path are also told apart by this.
-Document critical_path_document(const metrics::CriticalPath& path, const model::Traces& traces,
-                                const match::Matches& matches,
+/// What the end of a run waited for. `run`: NULL if nothing ran. `by`: operations on the path are
+/// also told apart by this, as in the run's kinds.
+Document critical_path_document(replay::RunReplay* run, const match::Matches& matches,
+                                const align::Alignment& alignment,
                                 metrics::RowsBy by = metrics::RowsBy::kKind);
 
 }  // namespace ringside::report

@@ -2,11 +2,10 @@
 #ifndef RINGSIDE_ANALYZER_REPORT_WHAT_IF_REPORT_H
 #define RINGSIDE_ANALYZER_REPORT_WHAT_IF_REPORT_H
 
-#include <optional>
 #include <string>
 #include <vector>
 
-#include "analyzer/replay/slow_ranks.h"
+#include "analyzer/replay/run_replay.h"
 #include "analyzer/report/document.h"
 
 namespace ringside::report {
@@ -27,11 +26,9 @@ struct ReadChange {
 };
 ReadChange read_change(const AskedChange& asked, const replay::Job& job);
 
-/// "Rank 3 (node1) slows the job by about 10.1 % (8.0 to 12.3 %), since iteration 51."
-std::string slow_sentence(const replay::Slow& slow, const replay::Job& job);
-
-/// Answers what a job would take with that change, or all questions of the default table.
-Document what_if_document(const replay::Job& job, const AskedChange& asked);
+/// Answers what a job would take with that change, or all questions of the default table. `run`:
+/// NULL if nothing ran.
+Document what_if_document(replay::RunReplay* run, const AskedChange& asked);
 
 }  // namespace ringside::report
 

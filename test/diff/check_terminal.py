@@ -79,7 +79,7 @@ def main():
                        check=True)
         command = (ringside, "stragglers", traces)
         plain = subprocess.run(command, capture_output=True, text=True, check=True).stdout
-        assert "\nwarning: rank 3" in plain and "\x1b" not in plain, plain
+        assert "\nwarning: Rank 3" in plain and "\x1b" not in plain, plain
         coloured = plain.replace("warning:", f"{BOLD_YELLOW}warning:{END}")
         large, small = (200, 400), (200, 60)
 
@@ -93,11 +93,11 @@ def main():
         assert " ".join(narrow.split()).startswith(sentence.rstrip()), narrow
         for line in narrow.splitlines():
             assert len(line.replace(BOLD_YELLOW, "").replace(END, "")) <= 60, line
-        title = next(line for line in plain.splitlines() if line.startswith("  rank "))
+        title = next(line for line in plain.splitlines() if line.startswith("  rank   "))
         titles = re.split(r"  +", title.strip())
         named = " ".join(narrow.split()).split("fit this terminal are in --format csv: ")[1]
         kept = re.split(r"  +", next(line for line in narrow.splitlines()
-                                     if line.startswith("  rank ")).strip())
+                                     if line.startswith("  rank   ")).strip())
         assert 3 <= len(kept) < len(titles), (kept, titles)
         assert kept == [title for title in titles if title in kept], (kept, titles)
         for title in set(titles) - set(kept):

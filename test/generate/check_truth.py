@@ -57,19 +57,14 @@ def check_straggler(job):
                  f"{rank}:{job.random.randint(500, 3000)}")
     job.clocks()
     found = job.findings("stragglers", "straggler")
-    ranks = [text for text in found if text.startswith("rank ")]
-    document = job.ringside("stragglers")
-    if not ranks and " operations is not known" in document["sentences"][0]:
-        # With proxy times, an operation that has moved nothing has only its call: nothing tells who waited.
-        require("proxy" in job.arguments, f"only calls are known: {document['sentences']}")
-        most = {row["rank"]: row["share_most_percent"] for row in document["tables"]["ranks"]["rows"]}
-        require(most[f"rank {rank}"] is None, f"rank {rank} is late, and costs at most {most}")
-        return
-    require(ranks and all(text.startswith(f"rank {rank} (") for text in ranks),
-            f"rank {rank} is late, found: {found}")
-    # A host is as late as the only late rank on it.
     headline = job.ringside("summary")["headline"]
-    require(headline.startswith((f"rank {rank} (", "host ")) and " is late: " in headline, headline)
+    if not found and "proxy" in job.arguments:
+        # With proxy times, an operation that has moved nothing has only its call.
+        require(headline.startswith("No problem found in "), headline)
+        return
+    require(len(found) == 1 and found[0].startswith(f"Rank {rank} ("),
+            f"rank {rank} is late, found: {found}")
+    require(headline == found[0], headline)
 
 
 def check_mismatch(job):

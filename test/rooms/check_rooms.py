@@ -53,8 +53,8 @@ ROOMS = {
     "analyzer/facts": ["analyzer/align", "analyzer/match", "analyzer/model", "plugin/assemble"],
     "analyzer/metrics": ["analyzer/facts", "plugin/topology/machine.h", "analyzer/match", "analyzer/model", "analyzer/align", "plugin/assemble"],
     # It compares no clocks.
-    "analyzer/replay": ["analyzer/facts", "analyzer/match", "analyzer/metrics/global_ranks.h",
-                        "analyzer/model"],
+    "analyzer/replay": ["analyzer/facts", "analyzer/match", "analyzer/metrics", "analyzer/model",
+                        "plugin/topology/machine.h"],
     "analyzer/report": ["analyzer/facts", "analyzer/replay", "plugin/topology/machine.h", "analyzer/metrics", "analyzer/match", "analyzer/model", "analyzer/align",
                         "plugin/assemble"],
     "analyzer/merge": ["analyzer/facts", "analyzer/report", "analyzer/metrics", "analyzer/match", "analyzer/load",
@@ -75,7 +75,7 @@ ROOMS = {
     # A program of its own: `ringside` is built without it.
     "analyzer/mpi": ["analyzer/cli/exit_status.h", "analyzer/cli/help.h", "analyzer/cli/run.h",
                      "analyzer/align", "analyzer/facts", "analyzer/load", "analyzer/match/alike_calls.h",
-                     "analyzer/match/matcher.h", "analyzer/metrics", "analyzer/model", "analyzer/report/numbers.h"],
+                     "analyzer/match/matcher.h", "analyzer/metrics", "analyzer/model", "analyzer/replay", "analyzer/report/figures_elsewhere.h", "analyzer/report/numbers.h"],
     "examples": ["plugin", "analyzer", "test"],
     "test": ["plugin", "analyzer", "launch", "live", "examples"],
 }

@@ -187,9 +187,11 @@ struct ShareBar {
 // Late ranks by themselves, the others together where there are too many.
 std::vector<ShareBar> share_bars(const PageData& data) {
   std::set<std::string_view> late;
-  for (const metrics::Lateness& one : data.stragglers.ranks) {
-    if (one.is_straggler) {
-      late.insert(one.label);
+  for (const auto& run : data.replays.runs) {
+    if (run->slow().worst) {
+      for (const std::uint32_t rank : run->slow().worst->ranks) {
+        late.insert(run->job().ranks[rank].label);
+      }
     }
   }
   std::vector<const metrics::RankShares*> ranks;

@@ -16,13 +16,12 @@
 #include "analyzer/match/alike_calls.h"
 #include "analyzer/match/matcher.h"
 #include "analyzer/match/verdict.h"
-#include "analyzer/metrics/critical_path.h"
 #include "analyzer/metrics/iterations.h"
 #include "analyzer/metrics/late_map.h"
 #include "analyzer/metrics/network.h"
-#include "analyzer/metrics/stragglers.h"
 #include "analyzer/metrics/time_shares.h"
 #include "analyzer/model/trace.h"
+#include "analyzer/replay/run_replay.h"
 #include "analyzer/report/document.h"
 #include "analyzer/report/health.h"
 #include "analyzer/report/json_writer.h"
@@ -39,12 +38,11 @@ struct PageData {
   const match::AlikeCalls* elsewhere = nullptr;  // operations whose rows are in other processes
   bool is_all_read = true;                       // nothing was damaged or could not be read
   Summary summary{};
-  metrics::Stragglers stragglers{};
+  replay::Replays replays{};
   std::vector<metrics::RunIterations> iterations{};
   metrics::FoundShares shares{};
   std::vector<metrics::LateMap> late_maps{};
   metrics::Network network{};
-  metrics::CriticalPath critical_path{};
   std::optional<Document> hang{};  // nothing where no operation is in flight
   /// Gives the findings their commands; nothing: they have none.
   std::function<void(Health&)> add_commands{};

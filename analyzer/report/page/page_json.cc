@@ -196,7 +196,7 @@ double ranks_time_ns(const PageData& data) {
 }
 
 std::string page_json(const PageData& data) {
-  const Document stragglers = stragglers_document(data.stragglers, data.matches);
+  const Document stragglers = stragglers_document(data.replays);
   Document network = make_network_report(data.traces, data.network, kRows, false);
   std::erase_if(network.tables, [](const Table& table) { return table.key == "matrix"; });
   const Document match = match_document(data.traces, data.matches, data.judgements, kMostJudged,
@@ -206,7 +206,12 @@ std::string page_json(const PageData& data) {
   const Document topology =
       topology_document(metrics::find_topology(data.traces), true, std::nullopt);
   const Document completeness = completeness_of(data);
-  Document path = critical_path_document(data.critical_path, data.traces, data.matches);
+  replay::RunReplay* longest = nullptr;
+  for (const auto& run : data.replays.runs) {
+    const bool is_longer = longest == nullptr || run->job().wall_ns() > longest->job().wall_ns();
+    longest = is_longer ? run.get() : longest;
+  }
+  Document path = critical_path_document(longest, data.matches, data.alignment);
   std::erase_if(path.tables, [](const Table& table) { return table.key == "longest"; });
   std::vector<const Document*> documents = {&stragglers,    &network,    &match,
                                             &communicators, &iterations, &path};
@@ -235,7 +240,7 @@ std::string page_json(const PageData& data) {
   }
   JsonWriter json;
   json.begin_output(kPageVersion, "report");
-  Health health = judge_health(data.summary, data.stragglers, data.matches, data.hang, network,
+  Health health = judge_health(data.summary, data.replays, data.matches, data.hang, network,
                                data.network.has_unjudged_links(), match, topology);
   if (data.add_commands) {
     data.add_commands(health);

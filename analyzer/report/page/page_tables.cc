@@ -5,11 +5,11 @@
 #include <utility>
 
 #include "analyzer/match/describe.h"
-#include "analyzer/metrics/figures_elsewhere.h"
 #include "analyzer/metrics/global_ranks.h"
 #include "analyzer/metrics/rank_waits.h"
 #include "analyzer/model/parallel.h"
 #include "analyzer/report/align_report.h"
+#include "analyzer/report/figures_elsewhere.h"
 #include "analyzer/report/page/page_data.h"
 
 namespace ringside::report {
@@ -76,17 +76,16 @@ void measure(const facts::Facts& facts, const model::Problems& problems,
              std::vector<std::string> duplicates, PageData& data) {
   const metrics::GlobalRanks who(data.traces, data.matches);
   metrics::RankWaits waits(facts, who);
-  metrics::PathFinder path(facts);
+  replay::PartsFinder parts(facts, metrics::RowsBy::kCaller);
   {
     // All that needs the facts of the operations is found of one reading of them.
     metrics::TimeShares shares(facts);
-    data.summary =
-        make_summary(facts, problems, std::move(duplicates), metrics::RowsBy::kKind,
-                     &data.stragglers, [&](std::size_t thread, const facts::SeenOperation& seen) {
-                       shares.add(thread, seen);
-                       path.add(thread, seen);
-                       waits.add(thread, seen);
-                     });
+    data.summary = make_summary(facts, problems, std::move(duplicates), metrics::RowsBy::kKind,
+                                [&](std::size_t thread, const facts::SeenOperation& seen) {
+                                  shares.add(thread, seen);
+                                  parts.add(thread, seen);
+                                  waits.add(thread, seen);
+                                });
     data.shares = shares.finish();
   }
   const std::array<std::function<void()>, 3> sections = {
@@ -94,7 +93,10 @@ void measure(const facts::Facts& facts, const model::Problems& problems,
         data.iterations = metrics::find_iterations(facts, 0, &waits);
         data.late_maps = metrics::find_late_maps(facts, data.iterations);
       },
-      [&] { data.critical_path = path.find(); },
+      [&] {
+        data.replays =
+            replay::make_replays(parts.take(), data.traces, data.matches, metrics::RowsBy::kCaller);
+      },
       [&] { data.network = metrics::find_network(data.traces, data.alignment); }};
   for_each_on_cores(sections.size(), [&](std::size_t, std::size_t i) { sections[i](); });
 }
@@ -103,7 +105,7 @@ void measure(const facts::Facts& facts, const model::Problems& problems,
 // those of ranks with what repeats in them.
 void measure_elsewhere(const facts::Facts& facts, const model::Problems& problems,
                        std::vector<std::string> duplicates, PageData& data) {
-  metrics::FiguresElsewhere& figures = *metrics::figures_elsewhere();
+  FiguresElsewhere& figures = *figures_elsewhere();
   data.network =
       figures.network(data.traces, data.alignment, data.elsewhere->matches.communicators);
   data.iterations = figures.iterations(facts, 0);
@@ -111,12 +113,11 @@ void measure_elsewhere(const facts::Facts& facts, const model::Problems& problem
   data.late_maps = metrics::find_late_maps(
       data.traces, data.matches, data.iterations,
       [&](const std::vector<std::uint32_t>& but) { return figures.late_waits(facts, but); });
-  metrics::FiguresFound found =
-      figures.find(facts, metrics::RowsBy::kKind, metrics::RowsBy::kCaller);
-  data.stragglers = std::move(found.late);
-  data.summary = make_summary(data.traces, data.matches, data.alignment, problems,
-                              std::move(duplicates), metrics::RowsBy::kKind, std::move(found.rows));
-  data.critical_path = figures.critical_path(facts, metrics::RowsBy::kKind);
+  data.replays = replay::make_replays(figures.job_parts(facts, metrics::RowsBy::kCaller),
+                                      data.traces, data.matches, metrics::RowsBy::kCaller);
+  data.summary =
+      make_summary(data.traces, data.matches, data.alignment, problems, std::move(duplicates),
+                   metrics::RowsBy::kKind, figures.rows(facts, metrics::RowsBy::kKind));
 }
 
 }  // namespace

@@ -135,7 +135,6 @@ function addLate(place, data) {
   if (data.late_maps_left_out)
     addNotes(place, [`${data.late_maps_left_out} more runs are not drawn`]);
   addTable(place, 'stragglers_ranks', data.tables.stragglers_ranks);
-  addTable(place, 'stragglers_hosts', data.tables.stragglers_hosts);
   addNotes(place, notes);
 }
 

@@ -32,13 +32,10 @@ const kDefinitions = {
   enqueued_ns: 'shares',
   outside_ns: 'shares',
   undivided: 'shares',
-  expected: 'chance',
-  chance: 'chance',
   caused_wait_ns: 'others-waited',
-  share_percent: 'waiting',
-  delay_ns: 'delay',
-  median_margin_ns: 'delay',
-  most_margin_ns: 'delay',
+  cost_percent: 'cost',
+  own_ns: 'own-time',
+  own_ratio: 'own-time',
   throughput_gb_s: 'throughput',
   step_median_ns: 'throughput',
   usual_gb_s: 'throughput',
@@ -69,7 +66,6 @@ const kDefinitionsOfTable = {
   traces: {bytes: null},
   network_links: {bytes: null},
   stragglers_ranks: {waited_ns: 'wait'},
-  stragglers_hosts: {waited_ns: 'wait'},
 };
 
 function definitionOf(tableKey, key) {

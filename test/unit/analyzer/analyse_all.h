@@ -10,12 +10,11 @@
 #include "analyzer/align/alignment.h"
 #include "analyzer/match/duplicate_files.h"
 #include "analyzer/match/matcher.h"
-#include "analyzer/metrics/critical_path.h"
 #include "analyzer/metrics/hang.h"
 #include "analyzer/metrics/iterations.h"
 #include "analyzer/metrics/network.h"
 #include "analyzer/metrics/overlap.h"
-#include "analyzer/metrics/stragglers.h"
+#include "analyzer/replay/run_replay.h"
 #include "analyzer/report/hang_report.h"
 #include "analyzer/report/iterations_report.h"
 #include "analyzer/report/match_report.h"
@@ -45,10 +44,12 @@ inline std::size_t analyse_all(model::Traces& traces, const model::Problems& pro
   bytes += report::summary_as_json(summary).size() + report::summary_as_csv(summary).size() +
            report::summary_as_markdown(summary, true).size() +
            report::summary_as_table(summary, true).size();
+  const replay::Replays replays = replay::find_replays(facts, metrics::RowsBy::kCaller);
   for (const report::Document& document :
-       {report::stragglers_document(metrics::find_stragglers(facts), matches),
+       {report::stragglers_document(replays),
         report::overlap_document(metrics::find_overlap(facts), matches),
-        report::critical_path_document(metrics::find_critical_path(facts), traces, matches),
+        report::critical_path_document(replays.runs.empty() ? nullptr : replays.runs.front().get(),
+                                       matches, alignment),
         report::iterations_document(metrics::find_iterations(facts, 0), traces, matches, true),
         report::match_document(traces, matches, alignment, 10),
         report::communicators_document(traces, matches),

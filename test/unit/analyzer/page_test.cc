@@ -4,9 +4,9 @@
 #include <string>
 #include <utility>
 
+#include "analyzer/report/numbers.h"
 #include "analyzer/report/page/page_data.h"
 #include "analyzer/report/plot.h"
-#include "analyzer/report/stragglers_report.h"
 #include "test/unit/analyzer/trace_builder.h"
 #include "test/unit/catch.h"
 
@@ -118,7 +118,7 @@ TEST_CASE("a late rank is the headline; nothing is healthy of which little is kn
   }
   const Made late(std::move(behind));
   const std::string json = page_json(late.page());
-  CHECK(json.find("\"headline\": \"rank 1 (") != std::string::npos);
+  CHECK(json.find("\"headline\": \"Rank 1 slows") != std::string::npos);
   CHECK(json.find("\"status\": \"warning\"") != std::string::npos);
   model::Traces open = two_ranks(3'000, 3'000, 20'000);
   open.files[0].closed = false;

@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "analyzer/facts/facts.h"
-#include "analyzer/metrics/stragglers.h"
 #include "analyzer/model/saturating.h"
+#include "analyzer/replay/run_replay.h"
 #include "test/unit/analyzer/trace_builder.h"
 #include "test/unit/catch.h"
 
@@ -93,13 +93,8 @@ TEST_CASE("absurd stamps do not overflow, and nobody is blamed for them") {
   const model::Traces& traces = builder.traces();
   const match::Matches matches = match::match_operations(traces);
   const auto alignment = align::Alignment::none(traces);
-  const auto stragglers = metrics::find_stragglers(Facts(traces, matches, alignment));
-  CHECK(stragglers.waited_ns == 0);
-  CHECK(stragglers.ranks.size() == kRanks);
-  for (const metrics::Lateness& rank : stragglers.ranks) {
-    CHECK(rank.cost_ns == 0);
-    CHECK_FALSE(rank.is_straggler);
-  }
+  const Facts facts(traces, matches, alignment);
+  CHECK(replay::find_replays(facts, metrics::RowsBy::kKind).runs.empty());
 }
 
 }  // namespace

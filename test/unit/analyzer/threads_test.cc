@@ -10,9 +10,9 @@
 #include "analyzer/align/alignment.h"
 #include "analyzer/facts/facts.h"
 #include "analyzer/match/matcher.h"
-#include "analyzer/metrics/stragglers.h"
 #include "analyzer/model/in_order.h"
 #include "analyzer/model/parallel.h"
+#include "analyzer/replay/run_replay.h"
 #include "analyzer/report/align_report.h"
 #include "analyzer/report/stragglers_report.h"
 #include "analyzer/report/summary.h"
@@ -153,11 +153,10 @@ TEST_CASE("clocks and stragglers are the same on one thread and on several") {
     CHECK(alignment.points() > 3000);
     const match::Matches matches = match::match_operations(traces, align::clock_of(alignment));
     const facts::Facts facts(traces, matches, alignment);
-    const auto stragglers = metrics::find_stragglers(facts);
-    CHECK(stragglers.decided > 0);
-    const std::string text =
-        report::render(report::stragglers_document(stragglers, matches), "json") +
-        report::render_csv(report::alignment_table(alignment));
+    const auto replays = replay::find_replays(facts, metrics::RowsBy::kCaller);
+    CHECK(replays.coverage.seen > 0);
+    const std::string text = report::render(report::stragglers_document(replays), "json") +
+                             report::render_csv(report::alignment_table(alignment));
     on_one = threads == 1 ? text : on_one;
     CHECK(text == on_one);
   }

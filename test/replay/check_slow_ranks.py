@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Simulated jobs of five patterns with one late rank or host, and clean ones: what `ringside what-if`
+"""Simulated jobs of five patterns with one late rank or host, and clean ones: what `ringside stragglers`
 says of them, compared with the same job simulated without the delay.
 
-usage: check_what_if.py RINGSIDE [--seeds N] [--first N] [--ranks N] [--keep DIRECTORY]
+usage: check_slow_ranks.py RINGSIDE [--seeds N] [--first N] [--ranks N] [--keep DIRECTORY]
 """
 import argparse
 import json
@@ -30,7 +30,7 @@ def jobs(options):
 
 
 def answer_of(ringside, directory):
-    ran = subprocess.run([ringside, "what-if", "--format", "json", str(directory)],
+    ran = subprocess.run([ringside, "stragglers", "--format", "json", str(directory)],
                          stdout=subprocess.PIPE, check=True)
     tables = json.loads(ran.stdout)["tables"]
     return tables["slow"]["rows"][0] if "slow" in tables else None

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "analyzer/metrics/figures_elsewhere.h"
+#include "analyzer/report/figures_elsewhere.h"
 
-namespace ringside::metrics {
+namespace ringside::report {
 namespace {
 
 FiguresElsewhere* g_figures = nullptr;
@@ -16,4 +16,4 @@ void set_figures_elsewhere(FiguresElsewhere* figures) {
   g_figures = figures;
 }
 
-}  // namespace ringside::metrics
+}  // namespace ringside::report

@@ -1,0 +1,479 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "analyzer/replay/job_parts.h"
+
+#include <algorithm>
+#include <limits>
+#include <numeric>
+#include <optional>
+#include <string_view>
+#include <unordered_map>
+#include <utility>
+
+#include "analyzer/facts/flow.h"
+#include "analyzer/facts/groups.h"
+#include "analyzer/match/describe.h"
+#include "analyzer/metrics/rows.h"
+#include "analyzer/model/parallel.h"
+
+namespace ringside::replay {
+namespace {
+
+using match::MatchedOperation;
+using match::Part;
+using match::Way;
+
+Needs needs_of(std::string_view function) {
+  const facts::Flow flow = facts::flow_of_function(function);
+  return flow == facts::Flow::kFromRoot ? Needs::kFromRoot
+         : flow == facts::Flow::kToRoot ? Needs::kToRoot
+                                        : Needs::kAll;
+}
+
+// Those of the calls of one kernel are added up, in whatever order they were matched.
+std::uint32_t signature_of(std::uint64_t function, std::uint64_t bytes, std::uint64_t ranks) {
+  std::uint64_t hash = 0;
+  for (const std::uint64_t part : {function, bytes, ranks}) {
+    hash = (hash ^ part) * 0x9e3779b97f4a7c15U;
+    hash ^= hash >> 32U;
+  }
+  return static_cast<std::uint32_t>(hash);
+}
+
+// No number of a group in a trace is as large.
+constexpr std::uint64_t kFirstGroupKey = std::uint64_t{1} << 63U;
+
+// Seen to run from start to end, at times whose differences are numbers.
+bool can_be_replayed(const model::Execution& execution) {
+  constexpr std::int64_t kMost_ns = std::int64_t{1} << 62U;  // the year 2116
+  const auto is_near = [](std::int64_t time_ns) {
+    return -kMost_ns / 2 < time_ns && time_ns < kMost_ns;
+  };
+  return facts::ran_to_its_end(execution) && *execution.start_ns <= *execution.end_ns &&
+         is_near(*execution.start_ns) && is_near(*execution.end_ns) &&
+         is_near(execution.enqueue_start_ns.value_or(0));
+}
+
+bool is_any_open(std::span<const model::Execution> executions) {
+  return std::any_of(executions.begin(), executions.end(),
+                     [](const model::Execution& one) { return one.start_is_latest; });
+}
+
+// Calls that one kernel was made of have the first of them in common.
+class Joiner {
+ public:
+  explicit Joiner(JobParts& parts) : parts_(parts), first_(parts.kernels.size()) {
+    std::unordered_map<std::uint64_t, std::vector<std::uint32_t>> by_hash;
+    for (std::uint32_t i = 0; i < first_.size(); ++i) {
+      first_[i] = i;
+      SeenKernel& kernel = parts.kernels[i];
+      if (!kernel.has_group) {
+        continue;
+      }
+      std::vector<std::uint32_t>& alike =
+          by_hash[(kernel.group * 0x9e3779b97f4a7c15U) ^ (std::uint64_t{kernel.rank} << 32U) ^
+                  communicator_of(kernel)];
+      const auto same = std::find_if(alike.begin(), alike.end(), [&](std::uint32_t one) {
+        const SeenKernel& other = parts.kernels[one];
+        return other.group == kernel.group && other.rank == kernel.rank &&
+               communicator_of(other) == communicator_of(kernel);
+      });
+      if (same == alike.end()) {
+        alike.push_back(i);
+      } else {
+        first_[i] = *same;
+        join(parts.kernels[*same], kernel);
+      }
+    }
+  }
+
+  std::uint32_t first_of(std::uint32_t kernel) const { return first_[kernel]; }
+
+ private:
+  std::uint32_t communicator_of(const SeenKernel& kernel) const {
+    return parts_.kinds[kernel.kind].communicator;
+  }
+  void join(SeenKernel& first, const SeenKernel& other) const {
+    first.start_ns = std::min(first.start_ns, other.start_ns);
+    first.end_ns = std::max(first.end_ns, other.end_ns);
+    first.call_ns = std::min(first.call_ns, other.call_ns);
+    first.signature += other.signature;
+    first.is_open = first.is_open || other.is_open;
+    first.kind = parts_.kinds[other.kind] < parts_.kinds[first.kind] ? other.kind : first.kind;
+  }
+
+  JobParts& parts_;
+  std::vector<std::uint32_t> first_;  // by kernel
+};
+
+class Builder {
+ public:
+  Builder(JobParts& parts, const model::Traces& traces, const match::Matches& matches)
+      : parts_(parts),
+        traces_(traces),
+        matches_(matches),
+        who_(traces, matches),
+        joiner_(parts),
+        place_of_(parts.kernels.size()) {}
+
+  std::vector<Job> make() {
+    std::vector<std::uint32_t> order;
+    for (std::uint32_t i = 0; i < parts_.kernels.size(); ++i) {
+      if (joiner_.first_of(i) == i) {
+        order.push_back(i);
+      }
+    }
+    std::sort(order.begin(), order.end(), [&](std::uint32_t a, std::uint32_t b) {
+      const SeenKernel& one = parts_.kernels[a];
+      const SeenKernel& other = parts_.kernels[b];
+      const std::uint32_t run = run_of(one);
+      const std::uint32_t other_run = run_of(other);
+      return std::tie(run, one.rank, one.start_ns, one.end_ns, one.signature, a) <
+             std::tie(other_run, other.rank, other.start_ns, other.end_ns, other.signature, b);
+    });
+    for (std::size_t first = 0; first < order.size();) {
+      const std::uint32_t run = run_of(parts_.kernels[order[first]]);
+      std::size_t end = first;
+      while (end < order.size() && run_of(parts_.kernels[order[end]]) == run) {
+        ++end;
+      }
+      Job& job = jobs_.emplace_back();
+      job.run = run;
+      job.kinds = parts_.kinds;
+      add_kernels(std::span(order).subspan(first, end - first), job);
+      first = end;
+    }
+    add_transfers();
+    for (std::size_t i = 0; i < jobs_.size(); ++i) {
+      link(jobs_[i], ends_ns_[i]);
+    }
+    return std::move(jobs_);
+  }
+
+ private:
+  std::uint32_t run_of(const SeenKernel& kernel) const {
+    return matches_.communicators[parts_.kinds[kernel.kind].communicator].run;
+  }
+
+  void add_kernels(std::span<const std::uint32_t> order, Job& job) {
+    std::map<std::uint32_t, std::uint32_t> last_on;  // by communicator
+    for (std::uint32_t i = 0; i < order.size(); ++i) {
+      const SeenKernel& one = parts_.kernels[order[i]];
+      place_of_[order[i]] = i;
+      if (i == 0 || parts_.kernels[order[i - 1]].rank != one.rank) {
+        last_on.clear();
+        const metrics::GlobalRank& who = who_.all()[one.rank];
+        const model::Process& process = traces_.files[who.file].process;
+        job.ranks.push_back({who.label, process.host, process.pid, who.file, i, 0});
+      }
+      ++job.ranks.back().kernel_count;
+      Kernel kernel{one.start_ns, one.end_ns, one.call_ns, kNone, one.signature, 0, one.kind};
+      const auto [last, is_first] = last_on.try_emplace(job.kinds[one.kind].communicator, i);
+      kernel.stream_before = is_first ? kNone : std::exchange(last->second, i);
+      if (one.is_open) {
+        const std::int64_t free_ns =
+            is_first ? kernel.call_ns : job.kernels[kernel.stream_before].end_ns;
+        kernel.start_ns = std::min(kernel.start_ns, std::max(kernel.call_ns, free_ns));
+      }
+      job.kernels.push_back(kernel);
+    }
+  }
+
+  void add_transfers() {
+    ends_ns_.resize(jobs_.size());
+    for (const Transfer& seen : parts_.transfers) {
+      const auto members = std::span(parts_.members).subspan(seen.first_member, seen.member_count);
+      const std::uint32_t run = run_of(parts_.kernels[members.front().kernel]);
+      const auto found =
+          std::lower_bound(jobs_.begin(), jobs_.end(), run,
+                           [](const Job& job, std::uint32_t wanted) { return job.run < wanted; });
+      Transfer transfer = seen;
+      transfer.first_member = static_cast<std::uint32_t>(found->members.size());
+      found->transfers.push_back(transfer);
+      for (const SeenMember& member : members) {
+        found->members.push_back(place_of_[joiner_.first_of(member.kernel)]);
+        ends_ns_[static_cast<std::size_t>(found - jobs_.begin())].push_back(member.end_ns);
+      }
+    }
+  }
+
+  // Finds the transfers of each kernel, and how long the data of each took.
+  static void link(Job& job, const std::vector<std::int64_t>& ends_ns) {
+    for (const std::uint32_t member : job.members) {
+      ++job.kernels[member].first_link;
+    }
+    std::uint32_t end = 0;
+    for (Kernel& kernel : job.kernels) {
+      end += kernel.first_link;
+      kernel.first_link = end;  // moves to the first one while they are filled in
+    }
+    job.links.resize(job.members.size());
+    for (std::uint32_t i = 0; i < job.transfers.size(); ++i) {
+      Transfer& transfer = job.transfers[i];
+      std::int64_t least_ns = std::numeric_limits<std::int64_t>::max();
+      for (std::uint32_t m = transfer.first_member;
+           m < transfer.first_member + transfer.member_count; ++m) {
+        Kernel& kernel = job.kernels[job.members[m]];
+        least_ns = std::min(least_ns, ends_ns[m] - kernel.start_ns);
+        job.links[--kernel.first_link] = i;
+      }
+      transfer.time_ns = std::max<std::int64_t>(least_ns, 0);
+    }
+  }
+
+  JobParts& parts_;
+  const model::Traces& traces_;
+  const match::Matches& matches_;
+  const metrics::GlobalRanks who_;
+  const Joiner joiner_;
+  std::vector<std::uint32_t> place_of_;  // of the kernels seen, in their job
+  std::vector<Job> jobs_;
+  std::vector<std::vector<std::int64_t>> ends_ns_;  // by job, as Job::members
+};
+
+}  // namespace
+
+void JobParts::take(const JobParts& more) {
+  std::map<Kind, std::uint32_t> known;
+  for (std::uint32_t i = 0; i < kinds.size(); ++i) {
+    known.emplace(kinds[i], i);
+  }
+  std::vector<std::uint32_t> kind_of;
+  for (const Kind& kind : more.kinds) {
+    const auto [one, is_new] = known.try_emplace(kind, static_cast<std::uint32_t>(kinds.size()));
+    if (is_new) {
+      kinds.push_back(kind);
+    }
+    kind_of.push_back(one->second);
+  }
+  const auto first_kernel = static_cast<std::uint32_t>(kernels.size());
+  for (SeenKernel kernel : more.kernels) {
+    kernel.kind = kind_of[kernel.kind];
+    kernels.push_back(kernel);
+  }
+  const auto first_member = static_cast<std::uint32_t>(members.size());
+  for (SeenMember member : more.members) {
+    member.kernel += first_kernel;
+    members.push_back(member);
+  }
+  for (Transfer one : more.transfers) {
+    one.first_member += first_member;
+    transfers.push_back(one);
+  }
+  coverage.operations += more.coverage.operations;
+  coverage.seen += more.coverage.seen;
+}
+
+PartsFinder::PartsFinder(const facts::Facts& facts, metrics::RowsBy by,
+                         std::span<const std::uint32_t> numbers)
+    : facts_(facts),
+      who_(facts.traces(), facts.matches()),
+      grouping_(facts.traces(), facts.matches(), by),
+      numbers_(numbers),
+      of_thread_(core_count()) {
+  for (const auto& group : facts::find_groups(facts.traces(), facts.matches())) {
+    for (const std::uint32_t operation : group) {
+      first_of_group_[operation] = group.front();
+    }
+  }
+}
+
+std::uint32_t PartsFinder::kind_of(OfThread& own, const MatchedOperation& operation,
+                                   std::uint64_t bytes) const {
+  const std::uint32_t group = grouping_.group_of(operation);
+  const auto way = static_cast<std::uint8_t>(operation.way == Way::kGroup
+                                                 ? 0x10U + static_cast<unsigned>(operation.pattern)
+                                                 : static_cast<unsigned>(operation.way));
+  std::vector<Kind>& kinds = own.parts.kinds;
+  const auto [known, is_new] =
+      own.kinds.try_emplace({operation.communicator, operation.func, way, bytes, group},
+                            static_cast<std::uint32_t>(kinds.size()));
+  if (is_new) {
+    kinds.push_back({operation.communicator,
+                     std::string(metrics::function_of(facts_.traces(), operation)), bytes,
+                     grouping_.text_of(group)});
+  }
+  return known->second;
+}
+
+std::uint32_t PartsFinder::add_kernel(OfThread& own, std::uint32_t index, const Part& part,
+                                      const model::Execution& execution, std::uint32_t signature,
+                                      bool is_open) {
+  const MatchedOperation& operation = facts_.matches().operations[index];
+  SeenKernel kernel;
+  kernel.rank = who_.of(operation.communicator, part.member);
+  kernel.kind = kind_of(own, operation, execution.bytes.value_or(0));
+  kernel.signature = signature;
+  kernel.is_open = is_open;
+  kernel.start_ns = *execution.start_ns;
+  kernel.end_ns = *execution.end_ns;
+  kernel.call_ns = execution.enqueue_start_ns.value_or(*execution.start_ns);
+  own.parts.kernels.push_back(kernel);
+  return static_cast<std::uint32_t>(own.parts.kernels.size() - 1);
+}
+
+void PartsFinder::add_transfer(OfThread& own, Needs needs, std::uint64_t number,
+                               std::span<const SeenMember> members) {
+  if (members.empty()) {
+    return;
+  }
+  own.parts.transfers.push_back({static_cast<std::uint32_t>(own.parts.members.size()),
+                                 static_cast<std::uint32_t>(members.size()), needs, number, 0});
+  own.parts.members.insert(own.parts.members.end(), members.begin(), members.end());
+}
+
+void PartsFinder::add_collective(OfThread& own, std::uint32_t index, std::span<const Part> parts,
+                                 std::span<const model::Execution> executions) {
+  const MatchedOperation& operation = facts_.matches().operations[index];
+  const match::Communicator& communicator = facts_.matches().communicators[operation.communicator];
+  const Needs needs = needs_of(facts_.traces().names.text(operation.func));
+  const auto group = first_of_group_.find(index);
+  const bool is_open = is_any_open(executions);
+  std::optional<std::size_t> root;
+  own.members.clear();
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    const model::Execution& execution = executions[i];
+    if (!can_be_replayed(execution)) {
+      continue;
+    }
+    const auto rank = communicator.members[parts[i].member].rank;
+    if (rank && execution.root && *rank == *execution.root) {
+      root = own.members.size();
+    }
+    const std::uint32_t kernel = add_kernel(
+        own, index, parts[i], execution,
+        signature_of(operation.func, execution.bytes.value_or(0), communicator.nranks), is_open);
+    if (group != first_of_group_.end()) {
+      const std::uint32_t first = numbers_.empty() ? group->second : numbers_[group->second];
+      own.parts.kernels[kernel].has_group = true;
+      own.parts.kernels[kernel].group = kFirstGroupKey + first;
+    }
+    own.members.push_back({kernel, *execution.end_ns});
+  }
+  if (needs != Needs::kAll && root) {
+    std::swap(own.members[0], own.members[*root]);
+  }
+  add_transfer(own, needs != Needs::kAll && !root ? Needs::kAll : needs, operation.number,
+               own.members);
+}
+
+// A message each: of a group that is a pattern, the sends find their receives by their ranks.
+void PartsFinder::add_messages(OfThread& own, std::uint32_t index, std::span<const Part> parts,
+                               std::span<const model::Execution> executions) {
+  const MatchedOperation& operation = facts_.matches().operations[index];
+  const match::Communicator& communicator = facts_.matches().communicators[operation.communicator];
+  const bool is_open = is_any_open(executions);
+  std::vector<std::pair<std::pair<std::uint32_t, std::uint32_t>, SeenMember>> messages;
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    const model::Execution& execution = executions[i];
+    const auto rank = communicator.members[parts[i].member].rank;
+    if (!can_be_replayed(execution) || !rank || !execution.peer) {
+      continue;
+    }
+    const model::Operation one = match::operation_of(facts_.traces(), parts[i]);
+    const bool is_send = facts_.traces().names.text(one.func) == "Send";
+    const std::uint32_t peer = *execution.peer;
+    const std::uint32_t kernel =
+        add_kernel(own, index, parts[i], execution,
+                   signature_of(one.func, execution.bytes.value_or(0), 2), is_open);
+    if (one.group) {
+      own.parts.kernels[kernel].has_group = true;
+      own.parts.kernels[kernel].group = *one.group;
+    }
+    if (peer != *rank) {
+      messages.push_back(
+          {is_send ? std::pair(*rank, peer) : std::pair(peer, *rank), {kernel, *execution.end_ns}});
+    }
+  }
+  std::stable_sort(messages.begin(), messages.end(),
+                   [](const auto& a, const auto& b) { return a.first < b.first; });
+  for (std::size_t first = 0; first < messages.size();) {
+    own.members.clear();
+    std::size_t end = first;
+    for (; end < messages.size() && messages[end].first == messages[first].first; ++end) {
+      own.members.push_back(messages[end].second);
+    }
+    add_transfer(own, Needs::kAll, operation.number, own.members);
+    first = end;
+  }
+}
+
+// A rank of which only the call is known has ended when another rank of its host has, and may have
+// come at any time since its call.
+void PartsFinder::complete(OfThread& own, std::span<const Part> parts,
+                           std::span<const model::Execution> executions) const {
+  const align::Alignment& alignment = facts_.alignment();
+  own.completed.assign(executions.begin(), executions.end());
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    model::Execution& one = own.completed[i];
+    const std::uint32_t file = parts[i].file;
+    for (std::size_t k = 0; k < parts.size() && !can_be_replayed(one); ++k) {
+      const model::Execution& other = executions[k];
+      if (one.in_flight || !one.enqueue_start_ns || !can_be_replayed(other) ||
+          alignment.host_of(parts[k].file) != alignment.host_of(file)) {
+        continue;
+      }
+      const std::int64_t end_ns =
+          alignment.to_host_ns(parts[k].file, *other.end_ns) - alignment.to_host_ns(file, 0);
+      one.start_ns = one.enqueue_start_ns;
+      one.end_ns = model::OptionalNumber(std::max(end_ns, *one.enqueue_start_ns));
+      one.times_from = other.times_from;
+      one.state = model::State::kCompleted;
+      one.start_is_latest = true;
+    }
+  }
+}
+
+void PartsFinder::add(std::size_t thread, std::uint32_t index, std::span<const Part> parts,
+                      std::span<const model::Execution> executions) {
+  OfThread& own = of_thread_[thread];
+  const MatchedOperation& operation = facts_.matches().operations[index];
+  const std::size_t expected = match::ranks_expected(facts_.matches(), operation);
+  const auto count_seen = [](std::span<const model::Execution> some) {
+    return static_cast<std::size_t>(std::count_if(some.begin(), some.end(), can_be_replayed));
+  };
+  std::size_t seen = count_seen(executions);
+  if (0 < seen && seen < executions.size()) {
+    complete(own, parts, executions);
+    executions = own.completed;
+    seen = count_seen(executions);
+  }
+  if (expected > 1) {
+    ++own.parts.coverage.operations;
+    own.parts.coverage.seen += seen >= expected ? 1 : 0;
+  }
+  if (operation.way == Way::kPair || operation.way == Way::kGroup) {
+    add_messages(own, index, parts, executions);
+  } else {
+    add_collective(own, index, parts, executions);
+  }
+}
+
+void PartsFinder::add_all() {
+  constexpr std::size_t kPortion = 4096;
+  const std::size_t count = facts_.matches().operations.size();
+  for_each_on_cores((count + kPortion - 1) / kPortion, [&](std::size_t thread, std::size_t i) {
+    const std::vector<std::uint32_t> some = match::portion_of(i * kPortion, kPortion, count);
+    match::Executions memory;
+    match::read_parts(facts_.traces(), facts_.matches(), some, memory,
+                      [&](std::size_t one, std::span<const Part> parts,
+                          std::span<const model::Execution> executions) {
+                        add(thread, some[one], parts, executions);
+                      });
+  });
+}
+
+JobParts PartsFinder::take() {
+  JobParts all;
+  for (OfThread& own : of_thread_) {
+    all.take(own.parts);
+    own = {};
+  }
+  return all;
+}
+
+std::vector<Job> make_jobs(JobParts&& parts, const model::Traces& traces,
+                           const match::Matches& matches) {
+  return Builder(parts, traces, matches).make();
+}
+
+}  // namespace ringside::replay

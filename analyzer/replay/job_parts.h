@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What was seen of a job: kernels and transfers, as the operations come, in any order. Parts of
+// several threads and processes are joined, and become the jobs of all runs.
+#ifndef RINGSIDE_ANALYZER_REPLAY_JOB_PARTS_H
+#define RINGSIDE_ANALYZER_REPLAY_JOB_PARTS_H
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <span>
+#include <tuple>
+#include <vector>
+
+#include "analyzer/facts/facts.h"
+#include "analyzer/metrics/global_ranks.h"
+#include "analyzer/metrics/grouping.h"
+#include "analyzer/replay/job.h"
+
+namespace ringside::replay {
+
+/// A kernel, or one of the calls that a kernel was made of.
+struct SeenKernel {
+  std::uint32_t rank = 0;  // as in GlobalRanks
+  std::uint32_t kind = 0;
+  std::uint32_t signature = 0;  // those of the calls of one kernel are added up
+  bool has_group = false;
+  /// The rank, or another one of the transfer, may have come at any time between its call and the
+  /// start: data that the network sends waits for the receiver, too. All are compared by their
+  /// calls then.
+  bool is_open = false;
+  std::uint64_t group = 0;  // equal of the calls of one kernel of a rank and communicator
+  std::int64_t start_ns = 0;
+  std::int64_t end_ns = 0;
+  std::int64_t call_ns = 0;
+};
+
+/// A part in a transfer: the kernel, and when its own part of the transfer ended.
+struct SeenMember {
+  std::uint32_t kernel = 0;  // index into JobParts::kernels
+  std::int64_t end_ns = 0;
+};
+
+/// How many operations of several ranks there are, and of how many all ranks were seen to run them
+/// from start to end.
+struct Coverage {
+  std::uint64_t operations = 0;
+  std::uint64_t seen = 0;
+
+  bool is_enough() const { return 10 * seen >= 9 * operations; }
+
+  template <typename Archive>
+  void transfer(Archive& archive) {
+    archive(operations, seen);
+  }
+};
+
+struct JobParts {
+  std::vector<Kind> kinds;
+  std::vector<SeenKernel> kernels;
+  std::vector<Transfer> transfers;  // without their times
+  std::vector<SeenMember> members;
+  Coverage coverage;
+
+  void take(const JobParts& more);
+
+  template <typename Archive>
+  void transfer(Archive& archive) {
+    archive(kinds, kernels, transfers, members, coverage);
+  }
+};
+
+class PartsFinder {
+ public:
+  /// `facts` must outlive it. `by`: what kinds are told apart by. `numbers`: those that the
+  /// operations have in all processes together; empty: they are all here.
+  PartsFinder(const facts::Facts& facts, metrics::RowsBy by,
+              std::span<const std::uint32_t> numbers = {});
+
+  /// As facts::Fold.
+  void add(std::size_t thread, const facts::SeenOperation& seen) {
+    add(thread, seen.index, seen.parts, seen.executions);
+  }
+  /// Adds all operations, on all cores.
+  void add_all();
+  /// Gives away what was added.
+  JobParts take();
+
+ private:
+  struct OfThread {
+    JobParts parts;
+    std::map<std::tuple<std::uint32_t, model::NameId, std::uint8_t, std::uint64_t, std::uint32_t>,
+             std::uint32_t>
+        kinds;
+    // Of one operation, for their memory.
+    std::vector<SeenMember> members;
+    std::vector<model::Execution> completed;
+  };
+
+  void add(std::size_t thread, std::uint32_t index, std::span<const match::Part> parts,
+           std::span<const model::Execution> executions);
+  void complete(OfThread& own, std::span<const match::Part> parts,
+                std::span<const model::Execution> executions) const;
+  void add_collective(OfThread& own, std::uint32_t index, std::span<const match::Part> parts,
+                      std::span<const model::Execution> executions);
+  void add_messages(OfThread& own, std::uint32_t index, std::span<const match::Part> parts,
+                    std::span<const model::Execution> executions);
+  std::uint32_t add_kernel(OfThread& own, std::uint32_t index, const match::Part& part,
+                           const model::Execution& execution, std::uint32_t signature,
+                           bool is_open);
+  static void add_transfer(OfThread& own, Needs needs, std::uint64_t number,
+                           std::span<const SeenMember> members);
+  std::uint32_t kind_of(OfThread& own, const match::MatchedOperation& operation,
+                        std::uint64_t bytes) const;
+
+  const facts::Facts& facts_;
+  const metrics::GlobalRanks who_;
+  const metrics::Grouping grouping_;
+  std::span<const std::uint32_t> numbers_;
+  std::map<std::uint32_t, std::uint32_t> first_of_group_;  // of collectives in one kernel
+  std::vector<OfThread> of_thread_;
+};
+
+/// The jobs of all runs that ran something, by run.
+std::vector<Job> make_jobs(JobParts&& parts, const model::Traces& traces,
+                           const match::Matches& matches);
+
+}  // namespace ringside::replay
+
+#endif  // RINGSIDE_ANALYZER_REPLAY_JOB_PARTS_H

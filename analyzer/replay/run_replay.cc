@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "analyzer/replay/run_replay.h"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "analyzer/model/saturating.h"
+
+namespace ringside::replay {
+namespace {
+
+// A replay that differs by more from the job as it was says nothing of what would be.
+constexpr double kMostInfidelity = 0.1;
+
+std::vector<RankFigures> figures_of(const Job& job, const WhatIf& what_if) {
+  std::vector<RankFigures> figures(job.ranks.size());
+  for (std::size_t rank = 0; rank < job.ranks.size(); ++rank) {
+    const JobRank& one = job.ranks[rank];
+    for (std::uint32_t i = one.first_kernel; i < one.first_kernel + one.kernel_count; ++i) {
+      figures[rank].own_ns = add_saturating(figures[rank].own_ns, what_if.times().own_ns[i]);
+      if (i > one.first_kernel) {
+        figures[rank].waited_ns = add_saturating(figures[rank].waited_ns, job.waited_ns(i));
+      }
+    }
+  }
+  for (const Role& role : what_if.places().roles()) {
+    std::vector<std::int64_t> own_ns;
+    for (const std::uint32_t rank : role.ranks) {
+      own_ns.push_back(figures[rank].own_ns);
+    }
+    std::sort(own_ns.begin(), own_ns.end());
+    for (const std::uint32_t rank : role.ranks) {
+      // The median of the others.
+      const auto place = static_cast<std::size_t>(
+          std::lower_bound(own_ns.begin(), own_ns.end(), figures[rank].own_ns) - own_ns.begin());
+      const std::size_t middle = (own_ns.size() - 1) / 2;
+      if (own_ns.size() > 1 && own_ns[middle + (place <= middle ? 1 : 0)] > 0) {
+        figures[rank].own_ratio = static_cast<double>(figures[rank].own_ns) /
+                                  static_cast<double>(own_ns[middle + (place <= middle ? 1 : 0)]);
+      }
+    }
+  }
+  return figures;
+}
+
+}  // namespace
+
+RunReplay::RunReplay(Job job, bool is_seen)
+    : job_(std::move(job)), what_if_(job_), ranks_(figures_of(job_, what_if_)) {
+  std::vector<std::int64_t> waited_ns;
+  for (const RankFigures& rank : ranks_) {
+    waited_ns.push_back(rank.waited_ns);
+    waited_ns_ = add_saturating(waited_ns_, rank.waited_ns);
+  }
+  slow_.ranks.resize(job_.ranks.size());
+  if (is_seen && is_possible()) {
+    slow_ = find_slow(job_, waited_ns, what_if_);
+  }
+}
+
+bool RunReplay::is_possible() const {
+  return what_if_.is_possible() && std::abs(1 - what_if_.fidelity()) <= kMostInfidelity;
+}
+
+double RunReplay::waited_part() const {
+  return static_cast<double>(waited_ns_) /
+         (static_cast<double>(std::max<std::int64_t>(job_.wall_ns(), 1)) *
+          static_cast<double>(job_.ranks.size()));
+}
+
+const RunReplay* Replays::slowest() const {
+  const RunReplay* slowest = nullptr;
+  double most = 0;
+  for (const auto& run : runs) {
+    const std::optional<Slow>& slow = run->slow().worst;
+    if (slow && !(slow->is_once() && slow->first_slow == 0) && slow->cost.best > most) {
+      most = slow->cost.best;
+      slowest = run.get();
+    }
+  }
+  return slowest;
+}
+
+Replays make_replays(JobParts&& parts, const model::Traces& traces, const match::Matches& matches,
+                     metrics::RowsBy by) {
+  Replays replays;
+  replays.coverage = parts.coverage;
+  replays.by = by;
+  for (Job& job : make_jobs(std::move(parts), traces, matches)) {
+    replays.runs.push_back(
+        std::make_unique<RunReplay>(std::move(job), replays.coverage.is_enough()));
+  }
+  return replays;
+}
+
+Replays find_replays(const facts::Facts& facts, metrics::RowsBy by) {
+  PartsFinder finder(facts, by);
+  finder.add_all();
+  return make_replays(finder.take(), facts.traces(), facts.matches(), by);
+}
+
+}  // namespace ringside::replay

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The one replay of a run that all commands take their figures from: who slows it, what each rank
+// did and waited, and what its end waited for.
+#ifndef RINGSIDE_ANALYZER_REPLAY_RUN_REPLAY_H
+#define RINGSIDE_ANALYZER_REPLAY_RUN_REPLAY_H
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "analyzer/replay/job.h"
+#include "analyzer/replay/job_parts.h"
+#include "analyzer/replay/slow_ranks.h"
+#include "analyzer/replay/what_if.h"
+
+namespace ringside::replay {
+
+/// What a rank did of the time between its first arrival and its last end.
+struct RankFigures {
+  std::int64_t waited_ns = 0;  // for other ranks
+  std::int64_t own_ns = 0;     // before its kernels
+  /// As a part of what the others of its role do at the same places: 1 is usual. Nothing: it has
+  /// no others.
+  std::optional<double> own_ratio;
+};
+
+/// Not thread-safe. Not to be copied or moved, since its parts refer to each other.
+class RunReplay {
+ public:
+  /// `is_seen`: all ranks of nearly all operations are. Else nobody is named.
+  RunReplay(Job job, bool is_seen);
+  RunReplay(const RunReplay&) = delete;
+  RunReplay& operator=(const RunReplay&) = delete;
+
+  const Job& job() const { return job_; }
+  /// False if a replay does not give the job as it was: nothing is said of what would be.
+  bool is_possible() const;
+  WhatIf& what_if() { return what_if_; }
+  const WhatIf& what_if() const { return what_if_; }
+  /// By rank.
+  const std::vector<RankFigures>& ranks() const { return ranks_; }
+  const SlowRanks& slow() const { return slow_; }
+  /// What all ranks waited, and that as a part of the time of all.
+  std::int64_t waited_ns() const { return waited_ns_; }
+  double waited_part() const;
+
+ private:
+  Job job_;
+  WhatIf what_if_;
+  std::vector<RankFigures> ranks_;
+  std::int64_t waited_ns_ = 0;
+  SlowRanks slow_;
+};
+
+/// The replays of all runs, by run.
+struct Replays {
+  std::vector<std::unique_ptr<RunReplay>> runs;
+  Coverage coverage;
+  metrics::RowsBy by = metrics::RowsBy::kCaller;  // what kinds are told apart by
+
+  /// The run whose slow ranks cost most, not counting what is slow in its first iteration only;
+  /// NULL if none has any.
+  const RunReplay* slowest() const;
+};
+
+Replays make_replays(JobParts&& parts, const model::Traces& traces, const match::Matches& matches,
+                     metrics::RowsBy by);
+
+/// The same of all operations, which are here.
+Replays find_replays(const facts::Facts& facts, metrics::RowsBy by);
+
+}  // namespace ringside::replay
+
+#endif  // RINGSIDE_ANALYZER_REPLAY_RUN_REPLAY_H

@@ -1,0 +1,222 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Tests the replay of a job. Times are made by hand, so the truth is in each test.
+#include <algorithm>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "analyzer/model/archive.h"
+#include "analyzer/replay/critical_path.h"
+#include "analyzer/replay/run_replay.h"
+#include "test/unit/analyzer/trace_builder.h"
+#include "test/unit/catch.h"
+
+namespace ringside::replay {
+namespace {
+
+constexpr std::int64_t kMs = 1'000'000;
+
+void set_times(model::Operation& one, std::int64_t call_ns, std::int64_t start_ns,
+               std::int64_t end_ns) {
+  one.enqueue_start_ns = call_ns;
+  one.enqueue_end_ns = call_ns + 1'000;
+  one.start_ns = start_ns;
+  one.end_ns = end_ns;
+}
+
+struct Made {
+  explicit Made(TraceBuilder& builder)
+      : traces(builder.traces()),
+        matches(match::match_operations(traces)),
+        alignment(align::Alignment::none(traces)),
+        facts(traces, matches, alignment),
+        replays(find_replays(facts, metrics::RowsBy::kKind)) {}
+
+  RunReplay& run() {
+    REQUIRE(replays.runs.size() == 1);
+    return *replays.runs.front();
+  }
+
+  const model::Traces& traces;
+  const match::Matches matches;
+  const align::Alignment alignment;
+  const facts::Facts facts;
+  Replays replays;
+};
+
+// Four ranks compute for 10 ms and then reduce, which takes 1 ms from the last arrival on. The late
+// one comes 5 ms late to one of `every` operations. Each rank's clock is so far ahead of another.
+void add_job(TraceBuilder& builder, std::uint32_t late, int every, std::int64_t ahead_ns,
+             const std::string& function = "AllReduce") {
+  constexpr std::uint32_t kRanks = 4;
+  for (std::uint32_t rank = 0; rank < kRanks; ++rank) {
+    builder.add_file(rank, "0x1", kRanks);
+    std::int64_t at_ns = 100 * kMs + rank * ahead_ns;
+    for (std::uint64_t seq = 0; seq < 60; ++seq) {
+      const std::int64_t late_ns = seq % static_cast<std::uint64_t>(every) == 1 ? 5 * kMs : 0;
+      const std::int64_t start_ns = at_ns + 10 * kMs + (rank == late ? late_ns : 0);
+      const std::int64_t end_ns = at_ns + 11 * kMs + late_ns;
+      model::Operation& one = builder.add(function, seq);
+      set_times(one, start_ns - 1'000, start_ns, end_ns);
+      one.root = function == "AllReduce" ? std::nullopt : std::optional<std::uint32_t>(late);
+      at_ns = end_ns;
+    }
+  }
+}
+
+TEST_CASE("a late rank is named with what the job would take less, whatever the clocks say") {
+  // 60 times 11 ms, and 15 or 30 times 5 ms more.
+  for (const int every : {2, 4}) {
+    for (const std::int64_t ahead_ns : {std::int64_t{0}, 1000 * kMs}) {
+      for (const std::string function : {"AllReduce", "Broadcast"}) {
+        INFO(every << ' ' << ahead_ns << ' ' << function);
+        TraceBuilder builder;
+        add_job(builder, 2, every, ahead_ns, function);
+        Made made(builder);
+        const auto& worst = made.run().slow().worst;
+        REQUIRE(worst);
+        CHECK(worst->ranks == std::vector<std::uint32_t>{2});
+        const double lost_ms = 5 * 60.0 / every;
+        // The first iteration begins when all have come.
+        const double truth = lost_ms / (59 * 11 + 1 + lost_ms);
+        CHECK(worst->cost.best == Approx(truth).epsilon(0.05));
+        CHECK(worst->cost.least <= truth);
+        CHECK(worst->cost.most >= truth);
+        CHECK(made.run().ranks()[2].waited_ns == 0);
+        if (function == "AllReduce") {
+          CHECK(made.run().ranks()[0].waited_ns == 60 / every * 5 * kMs);
+        }
+      }
+    }
+  }
+}
+
+TEST_CASE("who starts late slows no job") {
+  // Rank 1 starts a second after the others, and everybody is on time from then on.
+  TraceBuilder builder;
+  for (std::uint32_t rank = 0; rank < 2; ++rank) {
+    builder.add_file(rank);
+    for (std::uint64_t seq = 0; seq < 40; ++seq) {
+      const auto end_ns = static_cast<std::int64_t>(1001 + seq * 11) * kMs;
+      const std::int64_t start_ns = rank == 0 && seq == 0 ? kMs : end_ns - kMs;
+      set_times(builder.add("AllReduce", seq), start_ns, start_ns, end_ns);
+    }
+  }
+  Made made(builder);
+  CHECK(made.run().is_possible());
+  CHECK_FALSE(made.run().slow().worst);
+  CHECK(made.run().waited_ns() == 0);
+  CHECK(made.run().job().wall_ns() == (39 * 11 + 1) * kMs);
+}
+
+TEST_CASE("a sender that is late is named, and a receiver that waits for it is not") {
+  // Rank 0 computes 10 ms before it sends, rank 1 receives what takes 1 ms and computes 2 ms. An
+  // AllReduce of both closes each iteration.
+  TraceBuilder builder;
+  for (std::uint32_t rank = 0; rank < 2; ++rank) {
+    builder.add_file(rank);
+    for (std::uint64_t seq = 0; seq < 40; ++seq) {
+      const auto at_ns = static_cast<std::int64_t>(1 + seq * 20) * kMs;
+      const std::int64_t come_ns = at_ns + (rank == 0 ? 10 * kMs : 0);
+      set_times(builder.add_transfer(rank == 0 ? "Send" : "Recv", 1 - rank), come_ns, come_ns,
+                at_ns + 11 * kMs);
+      const std::int64_t reduce_ns = at_ns + (rank == 0 ? 11 : 13) * kMs;
+      set_times(builder.add("AllReduce", seq), reduce_ns, reduce_ns, at_ns + 14 * kMs);
+    }
+  }
+  Made made(builder);
+  CHECK(made.run().is_possible());
+  CHECK(made.run().what_if().fidelity() == Approx(1).epsilon(0.01));
+  // Of 40 receives the first one is the start of the job.
+  CHECK(made.run().ranks()[1].waited_ns == 39 * 10 * kMs);
+  CHECK(made.run().ranks()[0].waited_ns == 40 * 2 * kMs);
+}
+
+TEST_CASE("collectives of a group are one kernel, which waits once") {
+  TraceBuilder builder;
+  for (std::uint32_t rank = 0; rank < 2; ++rank) {
+    builder.add_file(rank);
+    for (std::uint64_t seq = 0; seq < 40; ++seq) {
+      const auto at_ns = static_cast<std::int64_t>(1 + seq / 2 * 20) * kMs;
+      const std::int64_t start_ns = at_ns + (rank == 1 ? 5 * kMs : 0);
+      model::Operation& one = builder.add("AllReduce", seq);
+      set_times(one, start_ns, start_ns, at_ns + 6 * kMs);
+      one.group = seq / 2 + 1;
+    }
+  }
+  Made made(builder);
+  CHECK(made.run().job().kernels.size() == 2 * 20);
+  CHECK(made.run().job().transfers.size() == 40);
+  CHECK(made.run().ranks()[0].waited_ns == 19 * 5 * kMs);
+}
+
+std::int64_t spent(const CriticalPath& path, Spent kind) {
+  return path.spent_ns[static_cast<std::size_t>(kind)];
+}
+
+TEST_CASE("what the GPU computes between collectives is on the path after the call") {
+  // As in PyTorch: all calls are made at once, and between the kernels of NCCL, each of 1 ms, the
+  // GPU computes for 9 ms.
+  TraceBuilder builder;
+  for (std::uint32_t rank = 0; rank < 2; ++rank) {
+    builder.add_file(rank);
+    for (std::uint64_t seq = 0; seq < 40; ++seq) {
+      const auto begin_ns = static_cast<std::int64_t>(1 + seq * 10) * kMs;
+      set_times(builder.add("AllReduce", seq), kMs + static_cast<std::int64_t>(seq), begin_ns,
+                begin_ns + kMs);
+    }
+  }
+  Made made(builder);
+  const CriticalPath path = find_critical_path(made.run());
+  CHECK(path.length_ns == (39 * 10 + 1) * kMs);
+  CHECK(spent(path, Spent::kTransfer) == 40 * kMs);
+  CHECK(spent(path, Spent::kAfterCall) == 39 * 9 * kMs);
+  CHECK(spent(path, Spent::kBeforeCall) == 0);
+}
+
+TEST_CASE("the path goes through the rank that the others wait for") {
+  TraceBuilder builder;
+  add_job(builder, 2, 2, 0);
+  Made made(builder);
+  const CriticalPath path = find_critical_path(made.run());
+  CHECK(path.length_ns == 1 * kMs + 59 * 11 * kMs + 30 * 5 * kMs);
+  CHECK(spent(path, Spent::kTransfer) == 60 * kMs);
+  CHECK(path.of_rank_ns[2][static_cast<std::size_t>(Spent::kBeforeCall)] >= 30 * 14 * kMs);
+}
+
+TEST_CASE("parts of several processes make the same job as one that has all") {
+  TraceBuilder builder;
+  add_job(builder, 2, 2, 0);
+  Made made(builder);
+  JobParts joined;
+  for (const std::uint32_t part : {1U, 0U, 2U}) {
+    PartsFinder finder(made.facts, metrics::RowsBy::kKind);
+    std::vector<std::uint32_t> some;
+    for (std::uint32_t i = part; i < made.matches.operations.size(); i += 3) {
+      some.push_back(i);
+    }
+    made.facts.ranks_of_each(
+        std::span<const std::uint32_t>(some),
+        [&](std::size_t, const facts::SeenOperation& seen) { finder.add(0, seen); });
+    JobParts own = finder.take();
+    JobParts received;
+    model::unarchive(model::archived(own), received);
+    joined.take(received);
+  }
+  const Replays replays =
+      make_replays(std::move(joined), made.traces, made.matches, metrics::RowsBy::kKind);
+  REQUIRE(replays.runs.size() == 1);
+  const RunReplay& run = *replays.runs.front();
+  CHECK(replays.coverage.seen == made.replays.coverage.seen);
+  CHECK(run.job().wall_ns() == made.run().job().wall_ns());
+  REQUIRE(run.slow().worst);
+  CHECK(run.slow().worst->cost.best == made.run().slow().worst->cost.best);
+  for (std::size_t rank = 0; rank < 4; ++rank) {
+    CHECK(run.ranks()[rank].waited_ns == made.run().ranks()[rank].waited_ns);
+    CHECK(run.ranks()[rank].own_ns == made.run().ranks()[rank].own_ns);
+  }
+}
+
+}  // namespace
+}  // namespace ringside::replay
