@@ -13,7 +13,7 @@ namespace ringside::mpi {
 namespace {
 
 // Commands of `ringside` that are not for several processes, and what to use in their place.
-constexpr std::array<std::pair<std::string_view, std::string_view>, 14> kRefused = {{
+constexpr std::array<std::pair<std::string_view, std::string_view>, 13> kRefused = {{
     {"merge", "it copies the lines of the traces: use `ringside merge` where they all are"},
     {"lint", "it checks the lines of each file: use `ringside lint` where they are"},
     {"recover", "it reads the rings of one host: use `ringside recover` there"},
@@ -29,7 +29,6 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 14> kRefused
     {"watch", "use `ringside watch`"},
     {"ras", "use `ringside ras`"},
     {"exporter", "use `ringside exporter`"},
-    {"what-if", "use `ringside what-if`"},
 }};
 
 constexpr char kHelp[] =
@@ -39,8 +38,8 @@ constexpr char kHelp[] =
     "Usage: mpirun -n PROCESSES ringside-mpi COMMAND [OPTIONS]\n"
     "\n"
     "Commands, with the options that they have in `ringside`:\n"
-    "  summary, match, calls, communicators, hang, fr, stragglers, network, overlap,\n"
-    "  critical-path, iterations, dependencies, compare, topology, report\n"
+    "  summary, match, calls, communicators, hang, fr, stragglers, what-if, network,\n"
+    "  overlap, critical-path, iterations, dependencies, compare, topology, report\n"
     "\n"
     "Options, before or behind the command:\n"
     "  --local\tEach host has traces of its own: its processes read what is there under the names "
@@ -54,8 +53,8 @@ constexpr char kHelp[] =
     "so that one process a host is enough. Process 0 receives what the others have read, and does "
     "the rest alone. If all ranks made the same calls, `match`, `communicators` and `network` "
     "leave "
-    "that where it was read, and `summary`, `stragglers`, `overlap`, `iterations`, `critical-path` "
-    "and `report` share out the operations. Process 0 reads partials, dumps and pipes itself.\n"
+    "that where it was read, and `summary`, `stragglers`, `what-if`, `overlap`, `iterations`, "
+    "`critical-path` and `report` share out the operations. Process 0 reads partials, dumps and pipes itself.\n"
     "\n"
     "Examples:\n"
     "  mpirun --map-by node --bind-to none ringside-mpi summary /shared/traces\ta directory that "

@@ -95,7 +95,7 @@ def main():
             assert len(line.replace(BOLD_YELLOW, "").replace(END, "")) <= 60, line
         title = next(line for line in plain.splitlines() if line.startswith("  rank   "))
         titles = re.split(r"  +", title.strip())
-        named = " ".join(narrow.split()).split("fit this terminal are in --format csv: ")[1]
+        named = " ".join(narrow.split()).split("fit this terminal are in --format csv: ")[-1]
         kept = re.split(r"  +", next(line for line in narrow.splitlines()
                                      if line.startswith("  rank   ")).strip())
         assert 3 <= len(kept) < len(titles), (kept, titles)

@@ -16,7 +16,7 @@ import mpi_runs
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "diff"))
 import run_cases  # noqa: E402  pylint: disable=wrong-import-position
 
-COMMANDS = {"summary", "match", "calls", "communicators", "hang", "fr", "stragglers", "network", "overlap",
+COMMANDS = {"summary", "match", "calls", "communicators", "hang", "fr", "stragglers", "what-if", "network", "overlap",
             "critical-path", "iterations", "dependencies", "compare", "topology", "report", "help", "sumary", "stray"}
 COUNTS = (1, 2, 3, 7)
 

@@ -86,7 +86,7 @@ JOBS = [
       "overlap --format json", "overlap --no-align", "overlap --format csv --table pairs --func AllGather",
       "iterations --series --format json", "iterations --period 4 --no-align",
       "critical-path --format json --align-report", "critical-path --by caller --no-align",
-      "critical-path --by range", "critical-path --func AllGather",
+      "what-if", "critical-path --by range", "critical-path --func AllGather",
       "stragglers --by caller --no-align", "stragglers --by range", "report -o -", "report -o - --no-align",
       "report -o - --format json --func AllGather"]),
     # Sends and receives, and a mismatch: rows of their communicators alone go to process 0.
