@@ -118,6 +118,10 @@ error_code add(std::uint64_t callbacks, std::uint64_t& sum) {
 }
 
 error_code add_type(std::string_view type, Value& counts, model::Account& account) {
+  if (type == schema::kTypeMark || type == schema::kTypeRange) {
+    return simdjson::SUCCESS;  // no operation lacks anything without them; the last line counts
+                               // them
+  }
   return visit_object(counts, [&](std::string_view reason, Value& value) {
     std::uint64_t callbacks = 0;
     if (const auto error = take_integer(value, callbacks)) return error;

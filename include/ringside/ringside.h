@@ -77,7 +77,8 @@ typedef struct ringside_status_info {
                             a mask that other code has changed is shown */
   int32_t communicators; /* open: initialised and not finalized */
   uint64_t windows;      /* how often recording was started */
-  uint64_t callbacks;    /* NCCL's calls of start, state and stop that reached the recorder */
+  uint64_t callbacks;    /* NCCL's calls of start, state and stop that reached the recorder, and the
+                            application's of ringside_mark, push and pop */
   uint64_t operations;   /* finished operations written to the trace */
   uint64_t dropped;      /* lost callbacks; the trace has them by type and reason */
   uint64_t bytes_written;  /* to the trace, including segments that were deleted since */
@@ -120,9 +121,9 @@ RINGSIDE_API const char* ringside_version(void);
 RINGSIDE_API const char* ringside_error_text(int result);
 
 /* Puts a mark with this text (UTF-8, cut at 1,000 bytes) into the trace, at this moment of the
- * calling thread. At most 65,536 marks and beginnings and ends of ranges may wait to be written.
- * Beyond that the mark is lost and counted in the trace, and the result is RINGSIDE_ERROR_BUSY.
- * Before NCCL is up, when no mark is written yet, it is RINGSIDE_ERROR_DISABLED instead. */
+ * calling thread. Marks before NCCL is up come into the trace when it is. If the thread's ring
+ * (RINGSIDE_RING_BYTES) is full, or the thread can have none, the mark is lost and counted in the
+ * trace, and the result is RINGSIDE_ERROR_BUSY. */
 RINGSIDE_API int ringside_mark(const char* text);
 
 /*
@@ -130,9 +131,10 @@ RINGSIDE_API int ringside_mark(const char* text);
  * Ranges nest, and are slices of the thread in the trace. Operations can be selected by the range
  * in which they were called (`ringside summary --group-by range`, `--from mark:TEXT`). text is as
  * in ringside_mark. source is a line of the program, such as "train.py:17", or NULL. A thread can
- * nest 256 ranges, and a process can have 4,096 open. A range beyond that is lost with its end,
- * like a mark without room. There is always room for the end of any other range. ringside_pop
- * without a range does nothing. The end of a thread ends its ranges.
+ * nest 256 ranges. A range beyond that is lost with its end, like a mark without room. So is one
+ * beyond 4,096 that are open in the process, but the call returns RINGSIDE_OK. There is always room
+ * for the end of any other range. ringside_pop without a range does nothing. The end of a thread
+ * ends its ranges.
  */
 RINGSIDE_API int ringside_push(const char* text, const char* source);
 RINGSIDE_API int ringside_pop(void);

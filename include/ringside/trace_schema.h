@@ -37,6 +37,11 @@ inline constexpr char kLineMergedHost[] = "ringside_merged_host";
 inline constexpr char kLineMergedForeign[] = "ringside_merged_foreign";
 inline constexpr char kLineMergedEnd[] = "ringside_merged_end";
 
+/// The account's types that are not NCCL's: the application's marks, and the calls around its
+/// ranges.
+inline constexpr char kTypeMark[] = "Mark";
+inline constexpr char kTypeRange[] = "Range";
+
 /// The account's key for callbacks in segments that were deleted to bound the size.
 inline constexpr char kReasonRotated[] = "rotated";
 

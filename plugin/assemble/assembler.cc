@@ -87,6 +87,10 @@ std::optional<std::uint64_t> Assembler::join(const RecordView& view, std::uint64
 
 std::optional<std::uint64_t> Assembler::start(const RecordView& view, std::uint64_t given_operation,
                                               bool is_last_try) {
+  if (record::is_of_application(view.type)) {
+    counts_.dropped_memory[index_of(view.type)] += user_marks_.start(view) ? 0 : 1;
+    return 0;
+  }
   const EventId parent = view.payload.step.parent;  // the first field of every start's payload
   if (parent != 0 && !is_last_try && !events_.contains(parent)) {
     return std::nullopt;
@@ -95,7 +99,6 @@ std::optional<std::uint64_t> Assembler::start(const RecordView& view, std::uint6
     return start_operation(view, given_operation);
   }
   if (record::is_api(view.type) || view.type == EventType::kGroup) {
-    user_marks_.take_of(view.tid, view.ts_ns);
     calls_.start(view, names_);
     return 0;
   }
@@ -106,7 +109,6 @@ std::uint64_t Assembler::start_operation(const RecordView& view, std::uint64_t g
   if (const Communicator* const changed = communicators_.learn(view, names_)) {
     sink_.communicator(*changed);
   }
-  user_marks_.take_of(view.tid, view.ts_ns);
   OpenOperation& open = operations_.start(view, given_operation, names_);
   Operation& operation = open.operation;
   const Calls::Surroundings around = calls_.join(view, open);
@@ -142,12 +144,16 @@ std::optional<std::uint64_t> Assembler::stop(const RecordView& view) {
   const std::uint64_t operation = event->operation;
   if (const auto* const called = std::get_if<CallEvent>(&event->data)) {
     const bool is_enqueue = record::is_coll_like(event->type);
-    user_marks_.take_of(called->call.tid, view.ts_ns);
     calls_.stop(view, *event, sampled_of_ > 1);
     if (is_enqueue) {
       operations_.end_enqueue(operation, *event, view.ts_ns);
     }
     return operation;
+  }
+  if (std::holds_alternative<Mark>(event->data)) {
+    user_marks_.stop(view, *event);
+    events_.erase(view.id);
+    return 0;
   }
   OpenOperation* const open = children_.stop(view, *event);
   if (auto* const kernel = std::get_if<KernelRow>(&event->data)) {
@@ -265,8 +271,7 @@ void Assembler::keep_limits(std::int64_t now_ns) {
       evict(id, now_ns);
     }
     forget_finished(now_ns);
-    slices_.drop_unknown(
-        [&](EventId id) { return UserMarks::is_range(id) || events_.contains(id); });
+    slices_.drop_unknown([&](EventId id) { return events_.contains(id); });
   }
 }
 
@@ -325,7 +330,6 @@ std::uint64_t Assembler::write_in_flight(Sink& sink, std::int64_t now_ns) {
   TypeCounts not_counted{};
   RowWriter rows(sink, &sink == &sink_ ? counts_.sampled_out : not_counted);
   std::uint64_t written = 0;
-  user_marks_.write_open(sink, now_ns);
   std::vector<EventId> ids;
   ids.reserve(events_.size());
   for (auto at = events_.oldest(); at; at.next()) {
@@ -335,7 +339,10 @@ std::uint64_t Assembler::write_in_flight(Sink& sink, std::int64_t now_ns) {
   for (const EventId id : ids) {
     const Event& event = *events_.find(id);
     const auto* const called = std::get_if<CallEvent>(&event.data);
-    if (called == nullptr) {
+    if (const auto* const range = std::get_if<Mark>(&event.data)) {
+      const Mark open = user_marks_.open_row(id, *range, now_ns);
+      rows.write(&open, event.tally());
+    } else if (called == nullptr) {
       Children::write_open(sink, event, now_ns);
     } else if (!Calls::has_ended(event)) {
       const Call open = calls_.open_row(id, event, now_ns);
@@ -366,11 +373,9 @@ std::uint64_t Assembler::write_in_flight(Sink& sink, std::int64_t now_ns) {
 }
 
 void Assembler::close(std::int64_t now_ns) {
-  user_marks_.take(kForEver);
   retry_orphans(kForEver);  // no record comes any more for which they could wait
   settle(now_ns);
   operations_written_ += write_in_flight(sink_, now_ns);
-  user_marks_.clear();
   slices_.clear();
   events_.clear();
   operations_.clear();

@@ -109,17 +109,6 @@ class Assembler {
   void set_next_operation(std::uint64_t number) { operations_.set_next_number(number); }
   void thread(std::int32_t tid, std::string_view name) { sink_.thread(tid, name); }
 
-  /// Takes a mark of the application, or the begin or end of a range. A thread's marks must come
-  /// in the order of time. A range waits until take_marks() or a later record of its thread, so
-  /// that ranges and records are in order.
-  void mark(UserMark mark) { user_marks_.add(std::move(mark)); }
-  /// All records up to `until_ns` have been given: writes the ranges that waited for them.
-  void take_marks(std::int64_t until_ns) { user_marks_.take(until_ns); }
-  /// The number of marks, range begins and range ends that no longer wait.
-  std::uint64_t marks_taken() const { return user_marks_.taken(); }
-  /// The number of ranges that are not in the trace because too many were open.
-  std::uint64_t ranges_left_out() const { return user_marks_.not_kept(); }
-
   /// Writes the operations and calls that are finished at `now_ns`. Must be called regularly.
   void settle(std::int64_t now_ns);
 
@@ -143,10 +132,8 @@ class Assembler {
 
   const AssemblerCounts& counts() const { return counts_; }
   std::uint64_t operations() const { return operations_written_; }
-  /// The number of events and ranges that are kept now.
-  std::size_t held_events() const {
-    return events_.size() + operations_.kept_kernels() + user_marks_.open_ranges();
-  }
+  /// The number of events that are kept now.
+  std::size_t held_events() const { return events_.size() + operations_.kept_kernels(); }
   /// The number of threads whose slices are kept.
   std::size_t known_threads() const { return slices_.known_threads(); }
 
@@ -185,9 +172,9 @@ class Assembler {
   std::uint64_t sampled_of_ = 1;
   RowWriter rows_{sink_, counts_.sampled_out};
   ThreadSlices slices_;
-  UserMarks user_marks_{sink_, slices_};
   Orphans orphans_;
   Events events_;
+  UserMarks user_marks_{sink_, events_, slices_};
   Calls calls_{events_, slices_, rows_};
   Progress progress_;
   Operations operations_{communicators_, progress_};

@@ -147,7 +147,8 @@ struct Event {
   std::uint32_t joined = 0;  ///< states and stops that were joined to it
   std::uint64_t operation = 0;
   bool sampled_out = false;
-  std::variant<CallEvent, ProxyOpEvent, StepEvent, KernelRow, ControlRow, NetRow, CopyEngineRow>
+  std::variant<CallEvent, ProxyOpEvent, StepEvent, KernelRow, ControlRow, NetRow, CopyEngineRow,
+               Mark>
       data{};
 
   Tally tally() const { return {type, 1, joined}; }

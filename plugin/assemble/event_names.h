@@ -9,13 +9,15 @@
 #include <string_view>
 
 #include "plugin/record/event_type.h"
+#include "ringside/trace_schema.h"
 
 namespace ringside::assemble {
 
 inline constexpr std::array<std::string_view, record::kAccountTypes> kTypeNames = {
-    "Group",    "Coll",      "P2p",      "ProxyOp",     "ProxyStep", "ProxyCtrl",
-    "KernelCh", "NetPlugin", "GroupApi", "CollApi",     "P2pApi",    "KernelLaunch",
-    "CeColl",   "CeSync",    "CeBatch",  "KernelPhase", "Unknown"};
+    "Group",           "Coll",      "P2p",      "ProxyOp",     "ProxyStep", "ProxyCtrl",
+    "KernelCh",        "NetPlugin", "GroupApi", "CollApi",     "P2pApi",    "KernelLaunch",
+    "CeColl",          "CeSync",    "CeBatch",  "KernelPhase", "Unknown",   schema::kTypeMark,
+    schema::kTypeRange};
 
 constexpr std::string_view type_name(record::EventType type) {
   return kTypeNames[static_cast<std::size_t>(type)];

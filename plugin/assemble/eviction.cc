@@ -8,11 +8,12 @@
 namespace ringside::assemble {
 namespace {
 
-// Written calls and enqueues that are only kept for late records have limits of their own.
+// Written calls and enqueues that are only kept for late records, and ranges of the application,
+// have limits of their own.
 bool can_be_evicted(const Event& event, const Operations& operations) {
   const auto* const called = std::get_if<CallEvent>(&event.data);
   if (called == nullptr) {
-    return true;
+    return !std::holds_alternative<Mark>(event.data);
   }
   if (record::is_coll_like(event.type)) {
     return operations.is_unfinished(event.operation);

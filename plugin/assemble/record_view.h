@@ -5,6 +5,7 @@
 #define RINGSIDE_PLUGIN_ASSEMBLE_RECORD_VIEW_H
 
 #include <cstdint>
+#include <string_view>
 
 #include "plugin/record/handle.h"
 #include "plugin/record/slot.h"
@@ -23,6 +24,8 @@ struct RecordView {
   std::int64_t ts_ns;
   record::Payload payload;
   record::Extra extra;  // only with has_extra
+  /// Of a mark or a range: its text, and then its source. Valid only while the record is taken.
+  std::string_view text;
 };
 
 }  // namespace ringside::assemble

@@ -50,7 +50,6 @@ struct Tally {
   record::EventType type = record::EventType::kUnknown;
   std::uint32_t starts = 0;
   std::uint32_t joined = 0;
-  std::uint32_t marks = 0, ranges = 0;  ///< the application's marks and ranges
 };
 
 enum class TimesFrom : std::uint8_t { kGpu, kProxy, kProxyQueue, kEnqueue };
@@ -163,14 +162,28 @@ struct CopyEngineRow : ChildRow {
   bool flag = false;
 };
 
+/// A mark of the application, or a range of a thread of it.
+struct Mark {
+  std::uint64_t id = 0;       ///< 0: a mark of the plugin's own, for the whole process
+  std::uint32_t context = 0;  ///< none
+  std::int32_t tid = 0;
+  std::string text, source;
+  bool is_range = false;
+  bool in_flight = false;  ///< it has not ended; end_ns is when it was written
+  bool nests = true;       ///< it ends in order on its thread
+  std::int64_t start_ns = kUnknownTime;
+  std::int64_t end_ns = kUnknownTime;  ///< of a range
+};
+
 struct OperationRow {
   const Operation* operation;
   const Communicator* communicator;  ///< the operation's communicator
 };
 
 /// A row as sinks take it. Its pointers are valid during the sink's call only.
-using Row = std::variant<OperationRow, const Call*, const ProxyOpRow*, const StepRow*,
-                         const KernelRow*, const ControlRow*, const NetRow*, const CopyEngineRow*>;
+using Row =
+    std::variant<OperationRow, const Call*, const ProxyOpRow*, const StepRow*, const KernelRow*,
+                 const ControlRow*, const NetRow*, const CopyEngineRow*, const Mark*>;
 
 /// A visitor of several lambdas, one for each type.
 template <typename... Lambdas>
@@ -206,29 +219,6 @@ inline std::uint32_t context_of(const Row& row) {
                                [](const auto* of) { return of->context; }},
                     row);
 }
-
-/// A call of ringside_mark, ringside_push or ringside_pop on a thread of the application.
-struct UserMark {
-  enum class What : std::uint8_t { kMark, kPush, kPop };
-  What what = What::kMark;
-  std::int64_t ts_ns = 0;
-  std::int32_t tid = 0;
-  std::string text, source;
-};
-
-/// A mark, or a range of a thread.
-struct Mark {
-  std::int64_t ts_ns = 0;
-  std::int32_t tid = 0;
-  bool whole_process = false;
-  std::string text;
-  std::string source;
-  std::uint64_t number = 0;  ///< counts the application's marks from 1; 0: the plugin's own
-  bool is_range = false;
-  bool in_flight = false;              ///< it has not ended; end_ns is when it was written
-  bool nests = true;                   ///< ends in order on its thread
-  std::int64_t end_ns = kUnknownTime;  ///< the range's end; not known when it begins
-};
 
 }  // namespace ringside::assemble
 

@@ -25,8 +25,8 @@ class Sink {
   virtual void sampled_out(const Row&) {}
   /// A record that belongs to no event any more, as the second stop of a call.
   virtual void stale(const RecordView&) {}
-  /// A mark, or a range: when it begins, with an unknown end, and again when it ends.
-  virtual void mark(const Mark& mark) = 0;
+  /// A range of the application has begun. Its row comes when it ends.
+  virtual void range_begins(const Mark&) {}
 
   virtual void thread(std::int32_t tid, std::string_view name) = 0;
   virtual void communicator(const Communicator& communicator) = 0;

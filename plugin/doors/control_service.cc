@@ -15,6 +15,7 @@
 #include "plugin/doors/control_request.h"
 #include "plugin/export/process_facts.h"
 #include "plugin/nvtx/markers.h"
+#include "plugin/record/recorder.h"
 #include "plugin/result/result.h"
 #include "plugin/threads/mutex.h"
 #include "plugin/threads/thread_role.h"
@@ -112,8 +113,6 @@ std::string status_line(Session& session, std::string_view verb, std::string_vie
   json["flight_recorder"] = info.flight_recorder != 0;
   json["ranges_without_room"] = nvtx::ranges_without_room();
   json["given_up"] = session.writer().given_up();
-  json["marks_lost"] = status.marks_lost;
-  json["ranges_lost"] = status.ranges_lost;
   json["state"] = state_text(status.state);
   json["mask_changed"] = status.mask_changed;
   if (status.rank >= 0) {
@@ -184,7 +183,7 @@ Answer answer_mark(Session& session, ControlRequest& request) {
   if (!request.error().empty()) {
     return {};
   }
-  if (session.mark(assemble::UserMark::What::kMark, text.c_str(), nullptr) != RINGSIDE_OK) {
+  if (!record::g_recorder.mark(text)) {
     return refused("busy", "more marks wait than there is room for: it is lost, and counted");
   }
   return {status_line(session, "mark"), nullptr};

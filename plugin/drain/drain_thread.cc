@@ -247,11 +247,6 @@ void DrainThread::warn_of_trouble() {
     return "too many NVTX ranges are open at once: some operations have none (ringside ctl status "
            "--format json counts them); the trace is not affected";
   });
-  warn_once(marks_told_, !session_.had_room_for_marks(), [] {
-    return "the application marks faster than it can be written, or has too many ranges open: some "
-           "marks and ranges are not in the trace, whose end counts them; operations are not "
-           "affected";
-  });
 }
 
 }  // namespace ringside::control

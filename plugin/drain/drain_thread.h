@@ -64,7 +64,6 @@ class DrainThread {
   bool rings_told_ RINGSIDE_GUARDED_BY(threads::kDrainThread) = false;
   bool markers_told_ RINGSIDE_GUARDED_BY(threads::kDrainThread) = false;
   bool sampling_told_ RINGSIDE_GUARDED_BY(threads::kDrainThread) = false;
-  bool marks_told_ RINGSIDE_GUARDED_BY(threads::kDrainThread) = false;
 };
 
 }  // namespace ringside::control

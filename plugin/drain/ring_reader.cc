@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstring>
 #include <limits>
 #include <new>
 #include <utility>
@@ -123,7 +124,8 @@ void RingReader::take(Reading& reading) {
   view.kind = first.kind;
   view.type = first.type;
   view.flags = first.flags;
-  view.has_extra = first.slots == 2;
+  const bool has_text = record::is_of_application(first.type);
+  view.has_extra = !has_text && first.slots == 2;
   view.ring = reading.ring->index;
   view.context = first.context;
   view.tid = reading.tid;
@@ -132,6 +134,9 @@ void RingReader::take(Reading& reading) {
   view.payload = first.payload;
   if (view.has_extra) {
     view.extra = reading.ring->slot(reading.tail + 1).extra;
+  }
+  if (has_text) [[unlikely]] {
+    view.text = text_of(*reading.ring, reading.tail);
   }
   const std::uint64_t operation = assembler_.record(view);
   if (journal_ != nullptr) {
@@ -143,6 +148,18 @@ void RingReader::take(Reading& reading) {
   }
   reading.tail += first.slots;
   reading.ring->tail.store(reading.tail, std::memory_order_release);
+}
+
+// Only the start of a mark or a range has a text.
+std::string_view RingReader::text_of(record::Ring& ring, std::uint64_t at) {
+  const auto& first = ring.slot(at).first;
+  for (std::size_t slot = 1; slot < first.slots; ++slot) {
+    std::memcpy(&text_[(slot - 1) * sizeof(record::Slot::text)], ring.slot(at + slot).text,
+                sizeof(record::Slot::text));
+  }
+  const record::MarkPayload& mark = first.payload.mark;
+  return {text_.data(),
+          first.slots > 1 ? std::size_t{mark.text_bytes} + mark.source_bytes : std::size_t{0}};
 }
 
 void RingReader::keep(const assemble::RecordView& view, std::uint64_t operation) {

@@ -5,7 +5,9 @@
 #ifndef RINGSIDE_PLUGIN_DRAIN_RING_READER_H
 #define RINGSIDE_PLUGIN_DRAIN_RING_READER_H
 
+#include <array>
 #include <cstdint>
+#include <string_view>
 #include <vector>
 
 #include "plugin/assemble/assembler.h"
@@ -76,6 +78,7 @@ class RingReader {
   }
   bool look(Reading& reading);
   void take(Reading& reading);
+  std::string_view text_of(record::Ring& ring, std::uint64_t at);
   void keep(const assemble::RecordView& view, std::uint64_t operation);
   void meet_owner(Reading& reading);
   void end();
@@ -87,6 +90,7 @@ class RingReader {
   assemble::Journal* journal_ = nullptr;
   std::vector<Reading> readings_;  // by the ring's index
   std::vector<Turn> turns_;
+  std::array<char, (record::kMostSlots - 1) * sizeof(record::Slot::text)> text_{};
   ThreadCounts ended_;
   bool fills_fast_ = false;
   std::uint64_t taken_ = 0;         // records that this pass has taken

@@ -24,11 +24,4 @@ void SegmentSink::sampled_out(const assemble::Row& row) {
   }
 }
 
-void SegmentSink::mark(const assemble::Mark& mark) {
-  const bool is_ended = mark.is_range && mark.end_ns != assemble::kUnknownTime;
-  const assemble::Tally tally{.marks = !mark.is_range && mark.number != 0 ? 1U : 0U,
-                              .ranges = is_ended ? 1U : 0U};
-  write_event(0, tally, [&] { segments_.trace().mark(mark); });
-}
-
 }  // namespace ringside::control

@@ -21,7 +21,9 @@ class SegmentSink final : public assemble::Sink {
 
   void row(const assemble::Row& row, const assemble::Tally& tally) override;
   void sampled_out(const assemble::Row& row) override;
-  void mark(const assemble::Mark& mark) override;
+  void range_begins(const assemble::Mark& range) override {
+    write_event(0, {}, [&] { segments_.trace().range_begins(range); });
+  }
   void thread(std::int32_t tid, std::string_view name) override {
     segments_.repeated().thread(tid, name);
   }

@@ -82,6 +82,18 @@ void TraceAccount::count(assemble::Checkpoint& made) const {
   made.dropped_write = file.dropped;
   made.stale = counts.stale;
   made.sampled_out = counts.sampled_out;
+  made.given_up = counts.given_up;
+  made.early_produced = made.early_lost = {};
+  record::RingPool& pool = record::g_recorder.rings();
+  for (std::uint32_t i = 0; i < pool.count(); ++i) {
+    const record::Ring* const ring = pool.ring(i);
+    for (std::size_t type = 0; ring != nullptr && ring->is_early != 0 && type < kAccountTypes;
+         ++type) {
+      made.early_lost[type] += ring->counts.dropped_ring_full[type].load(std::memory_order_acquire);
+      made.early_lost[type] += ring->counts.dropped_parent[type].load(std::memory_order_acquire);
+      made.early_produced[type] += ring->counts.produced[type].load(std::memory_order_acquire);
+    }
+  }
   for (std::size_t type = 0; type < kAccountTypes; ++type) {
     made.written[type] = file.written[type] - deleted.written[type];
     made.merged[type] = file.merged[type] - deleted.merged[type];
@@ -128,13 +140,12 @@ std::uint64_t TraceAccount::left(const TraceFigures& figures) {
 }
 
 exporting::TraceEnd TraceAccount::end_of_trace() const {
-  const auto unless_none = [](std::uint64_t lost) {
-    return lost != 0 ? std::optional(lost) : std::nullopt;
-  };
-  const exporting::WriteCounts& file = files_.counts();
-  return {.marks_lost = unless_none(marks_refused_ + file.marks_dropped),
-          .ranges_lost =
-              unless_none(ranges_refused_ + assembler_.ranges_left_out() + file.ranges_dropped)};
+  exporting::TraceEnd made;
+  made.count_lost(make(false));
+  for (std::optional<std::uint64_t>* const lost : {&made.marks_lost, &made.ranges_lost}) {
+    *lost = **lost != 0 ? *lost : std::nullopt;
+  }
+  return made;
 }
 
 }  // namespace ringside::control

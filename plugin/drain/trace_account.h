@@ -38,11 +38,6 @@ class TraceAccount {
 
   /// A step of the drain thread has thrown std::bad_alloc: the events at work are lost.
   void note_memory_short() { memory_was_short_ = true; }
-  /// Sets how many marks and ranges the session had no room for, since the process began.
-  void set_marks_refused(std::uint64_t marks, std::uint64_t ranges) {
-    marks_refused_ = marks;
-    ranges_refused_ = ranges;
-  }
   /// Makes the end of the trace, with the counts of lost marks and ranges.
   exporting::TraceEnd end_of_trace() const;
 
@@ -51,8 +46,6 @@ class TraceAccount {
   const RingReader& reader_;
   const exporting::SegmentFiles& files_;
   bool memory_was_short_ = false;
-  std::uint64_t marks_refused_ = 0;
-  std::uint64_t ranges_refused_ = 0;
 };
 
 }  // namespace ringside::control

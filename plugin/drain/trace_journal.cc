@@ -10,13 +10,6 @@ namespace ringside::control {
 void TraceJournal::begin(void* memory, std::size_t bytes, const exporting::ProcessFacts& facts) {
   journal_.emplace(memory, bytes, static_cast<std::uint32_t>(facts.pid), facts.run_id);
   facts_ = facts;
-  for (const bool is_range : {false, true}) {
-    for (const bool is_lost : {false, true}) {
-      for (std::uint64_t i = 0; i < early_counts_[is_range][is_lost]; ++i) {
-        journal_->count_mark(is_range, is_lost);
-      }
-    }
-  }
   sink_.set_journal(&*journal_);
 }
 
@@ -52,14 +45,6 @@ void TraceJournal::note_begin(const NcclFacts& nccl, std::uint32_t window, std::
   }
 }
 
-void TraceJournal::count_mark(bool is_range, bool is_lost) {
-  if (journal_) {
-    journal_->count_mark(is_range, is_lost);
-  } else {
-    ++early_counts_[is_range][is_lost];
-  }
-}
-
 void TraceJournal::checkpoint() {
   if (!journal_) {
     return;
@@ -75,8 +60,7 @@ void TraceJournal::checkpoint() {
   made.clock_ticks = line.ticks;
   made.clock_ns = line.ns;
   account_.count(made);
-  journal_->checkpoint(made, [this](std::span<assemble::Question> asked) { answer(asked); },
-                       {sink_.marks(), sink_.ranges(), assembler_.counts().given_up});
+  journal_->checkpoint(made, [this](std::span<assemble::Question> asked) { answer(asked); });
 }
 
 void TraceJournal::make_room() {

@@ -5,7 +5,6 @@
 #ifndef RINGSIDE_PLUGIN_DRAIN_TRACE_JOURNAL_H
 #define RINGSIDE_PLUGIN_DRAIN_TRACE_JOURNAL_H
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -39,8 +38,6 @@ class TraceJournal {
   /// See TraceWriter::announce(). Any thread.
   void announce(const assemble::Communicator& communicator, const NcclFacts& nccl,
                 std::uint32_t window, std::uint32_t types);
-  /// See TraceWriter::count_mark(). Any thread, but one at a time.
-  void count_mark(bool is_range, bool is_lost);
 
   // Only the drain thread calls these functions. Without a journal they do nothing.
 
@@ -66,8 +63,6 @@ class TraceJournal {
   const TraceClock& clock_;
   std::optional<assemble::Journal> journal_;
   exporting::ProcessFacts facts_;  // those at load, until the trace begins
-  /// The counts of marks and ranges, made and lost, from before there was a journal.
-  std::array<std::array<std::uint64_t, 2>, 2> early_counts_{};
 };
 
 }  // namespace ringside::control

@@ -89,7 +89,9 @@ void TraceWriter::apply(const OpenNote& note) {
   if (is_first && !windows.empty()) {
     facts_.events = windows.back().events;
   }
-  begin_trace();
+  if (!segments_.has_begun()) {
+    segments_.begin();
+  }
   assemble::Communicator communicator = note.communicator;
   communicator.created_ns = clock_.ns(note.ticks);
   assembler_.open_communicator(communicator);
@@ -140,34 +142,15 @@ void TraceWriter::apply(const TypesNote& note) {
   segments_.write_window(window);
 }
 
-void TraceWriter::apply(const MarkNote& note) {
-  assemble::UserMark mark = note.mark;
-  mark.ts_ns = clock_.ns(note.ticks);
-  if (segments_.has_begun()) {
-    assembler_.mark(std::move(mark));
-  } else {
-    early_marks_.push_back(std::move(mark));
-  }
-}
-
-void TraceWriter::begin_trace() {
-  if (segments_.has_begun()) {
-    return;
-  }
-  segments_.begin();
-  for (assemble::UserMark& mark : early_marks_) {
-    assembler_.mark(std::move(mark));
-  }
-  early_marks_ = {};
-}
-
 std::uint64_t TraceWriter::read_rings(std::uint64_t until_ticks) {
+  if (!has_begun()) {
+    return 0;
+  }
   std::uint64_t taken = take_records(until_ticks);
   if (reader_.has_doubts()) {
     read_clocks();
     taken += take_records(until_ticks);
   }
-  assembler_.take_marks(clock_.model().ns_of_steady(until_ticks));
   return taken;
 }
 

@@ -50,10 +50,6 @@ struct TypesNote {
   std::uint64_t ticks;
   std::uint32_t types;
 };
-struct MarkNote {
-  assemble::UserMark mark;  ///< its ts_ns is not known yet
-  std::uint64_t ticks = 0;
-};
 
 class TraceWriter {
  public:
@@ -71,10 +67,6 @@ class TraceWriter {
     journal_.announce(communicator, nccl, window, types);
   }
 
-  /// The application has made a mark or begun a range; `is_lost`: without room. Any thread, but one
-  /// at a time.
-  void count_mark(bool is_range, bool is_lost) { journal_.count_mark(is_range, is_lost); }
-
   /// Reads the clocks, so that older ticks can be converted. Returns the reading's steady ticks.
   std::uint64_t read_clocks();
 
@@ -82,7 +74,6 @@ class TraceWriter {
   void apply(const CloseNote& note);
   void apply(const WindowNote& note);
   void apply(const TypesNote& note);
-  void apply(const MarkNote& note);
   /// A reading of the machine has ended, or will not end any more. Its lines are written now.
   void apply(topology::Machine machine);
   /// True from the first communicator on.
@@ -90,7 +81,8 @@ class TraceWriter {
   /// True if all communicators so far are closed.
   bool all_are_closed() const { return open_communicators_ == 0; }
 
-  /// Takes the rings' records up to these steady ticks. Returns their number.
+  /// Takes the rings' records up to these steady ticks. Returns their number. Before the first
+  /// communicator, the application's marks wait in their rings.
   std::uint64_t read_rings(std::uint64_t until_ticks);
   bool rings_fill_fast() const { return reader_.fills_fast(); }
 
@@ -125,18 +117,6 @@ class TraceWriter {
   /// (docs/control.md): by communicator, and if asked by series, too.
   std::string live_members(bool with_series) const;
 
-  /// The number of the application's marks that have been applied and no longer wait.
-  std::uint64_t marks_taken() const { return assembler_.marks_taken(); }
-  /// Sets how many the session had no room for, since the process began. The trace's end has both.
-  void set_marks_refused(std::uint64_t marks, std::uint64_t ranges) {
-    account_.set_marks_refused(marks, ranges);
-  }
-  /// The number of ranges for which the assembler had no room.
-  std::uint64_t ranges_left_out() const { return assembler_.ranges_left_out(); }
-  /// The numbers of marks and ranges whose lines could not be written.
-  std::uint64_t marks_not_written() const { return segments_.files().counts().marks_dropped; }
-  std::uint64_t ranges_not_written() const { return segments_.files().counts().ranges_dropped; }
-
   /// True if RINGSIDE_SAMPLE asks in vain for collectives to be sampled.
   bool cannot_sample() const;
   /// Returns a warning, each once; empty: none.
@@ -168,7 +148,6 @@ class TraceWriter {
   std::uint64_t progress() const;
 
  private:
-  void begin_trace();
   std::uint64_t take_records(std::uint64_t until_ticks);
   bool make_room_in_journal();
 
@@ -187,7 +166,6 @@ class TraceWriter {
   TraceAccount account_;
 
   std::int64_t open_communicators_ = 0;
-  std::vector<assemble::UserMark> early_marks_;  // marks from before the trace begins
   std::int64_t next_settle_ns_ = 0;
   std::optional<assemble::ClockStep> step_to_warn_of_;
   bool notice_taken_ = false;

@@ -25,6 +25,7 @@ void ChromeTrace::row(const assemble::Row& row, const assemble::Tally& tally) {
                              operations_.write(*of.operation, *of.communicator, tally);
                            },
                            [&](const assemble::Call* call) { operations_.write(*call, tally); },
+                           [&](const assemble::Mark* mark) { marks_.write(*mark, tally); },
                            [&](const auto* child) { rows_.write(*child, tally); }},
       row);
 }

@@ -56,7 +56,7 @@ class ChromeTrace final : public assemble::Sink {
   }
 
   void row(const assemble::Row& row, const assemble::Tally& tally) override;
-  void mark(const assemble::Mark& mark) override { marks_.write(mark); }
+  void range_begins(const assemble::Mark& range) override { marks_.describe(range); }
   void thread(std::int32_t tid, std::string_view name) override { process_.thread(tid, name); }
   void communicator(const assemble::Communicator& communicator) override;
   void gpu_clock(std::uint32_t context, const assemble::GpuClockFit& fit) override {

@@ -7,29 +7,22 @@
 
 namespace ringside::exporting {
 
-void MarkLines::write(const assemble::Mark& mark) {
-  if (mark.number != 0) {
-    write_description(mark);
-  }
-  if (!mark.is_range) {
-    write_instant(mark);
-  } else if (mark.end_ns != assemble::kUnknownTime) {
-    write_range(mark);
-  }
+void MarkLines::write(const assemble::Mark& mark, const assemble::Tally& tally) {
+  describe(mark);
+  mark.is_range ? write_range(mark, tally) : write_instant(mark, tally);
 }
 
 void MarkLines::write_of_process(std::int64_t ts_ns, std::string_view text) {
   assemble::Mark made;
-  made.ts_ns = ts_ns;
+  made.start_ns = ts_ns;
   made.tid = lines_.pid();
-  made.whole_process = true;
   made.text = text;
-  write(made);
+  write_instant(made, {});
 }
 
-void MarkLines::write_description(const assemble::Mark& mark) {
+void MarkLines::describe(const assemble::Mark& mark) {
   JsonText& line = lines_.begin_metadata(schema::kLineMark);
-  line.raw("\"mark\":").integer(mark.number);
+  line.raw("\"mark\":").integer(mark.id);
   line.member_string("name", mark.text).member("tid", mark.tid);
   if (!mark.source.empty()) {
     line.member_string("source", mark.source);
@@ -37,46 +30,45 @@ void MarkLines::write_description(const assemble::Mark& mark) {
   if (mark.is_range) {
     line.member_true("range");
   }
-  line.member("start_ns", mark.ts_ns);
+  line.member("start_ns", mark.start_ns);
   if (mark.end_ns != assemble::kUnknownTime && !mark.in_flight) {
     line.member("end_ns", mark.end_ns);
   }
   lines_.end();
 }
 
-void MarkLines::write_instant(const assemble::Mark& mark) {
+void MarkLines::write_instant(const assemble::Mark& mark, const assemble::Tally& tally) {
   lines_.begin()
       .raw("{\"ph\":\"i\",\"cat\":\"mark\",\"s\":\"")
-      .raw(mark.whole_process ? "p" : "t")
+      .raw(mark.id == 0 ? "p" : "t")
       .raw("\",\"pid\":")
       .integer(lines_.pid())
       .raw(",\"tid\":")
       .integer(mark.tid)
       .raw(",\"ts\":")
-      .microseconds(mark.ts_ns)
+      .microseconds(mark.start_ns)
       .raw(",\"name\":")
       .string(mark.text)
       .raw(",\"args\":{");
-  // A mark without a number was set by the plugin itself.
-  lines_.end({.marks = mark.number != 0 ? 1U : 0U});
+  lines_.end(tally);
 }
 
-void MarkLines::write_range(const assemble::Mark& mark) {
-  const std::int64_t end_ns = std::max(mark.end_ns, mark.ts_ns);
+void MarkLines::write_range(const assemble::Mark& mark, const assemble::Tally& tally) {
+  const std::int64_t end_ns = std::max(mark.end_ns, mark.start_ns);
   JsonText& line =
       mark.nests
-          ? lines_.begin_slice(schema::kCategoryMark, mark.text, mark.tid, mark.ts_ns, end_ns)
-          : lines_.begin_async(schema::kCategoryMark, mark.text, mark.number, mark.tid, mark.ts_ns);
-  line.raw(",\"args\":{\"mark\":").integer(mark.number);
+          ? lines_.begin_slice(schema::kCategoryMark, mark.text, mark.tid, mark.start_ns, end_ns)
+          : lines_.begin_async(schema::kCategoryMark, mark.text, mark.id, mark.tid, mark.start_ns);
+  line.raw(",\"args\":{\"mark\":").integer(mark.id);
   if (!mark.source.empty()) {
     line.member_string("source", mark.source);
   }
   if (mark.in_flight) {
     line.member_true("in_flight");
   }
-  lines_.end({.ranges = 1});
+  lines_.end(tally);
   if (!mark.nests) {
-    lines_.end_async(schema::kCategoryMark, mark.text, mark.number, mark.tid, end_ns);
+    lines_.end_async(schema::kCategoryMark, mark.text, mark.id, mark.tid, end_ns);
   }
 }
 

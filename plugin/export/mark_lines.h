@@ -16,14 +16,15 @@ class MarkLines {
  public:
   explicit MarkLines(LineWriter& lines) : lines_(lines) {}
 
-  void write(const assemble::Mark& mark);
+  void write(const assemble::Mark& mark, const assemble::Tally& tally);
+  /// Writes what is known of a mark or a range, as write() does, too.
+  void describe(const assemble::Mark& mark);
   /// Writes a mark that the plugin itself sets, for the whole process.
   void write_of_process(std::int64_t ts_ns, std::string_view text);
 
  private:
-  void write_description(const assemble::Mark& mark);
-  void write_instant(const assemble::Mark& mark);
-  void write_range(const assemble::Mark& mark);
+  void write_instant(const assemble::Mark& mark, const assemble::Tally& tally);
+  void write_range(const assemble::Mark& mark, const assemble::Tally& tally);
 
   LineWriter& lines_;
 };

@@ -34,6 +34,18 @@ std::string nccl_version_text(int version) {
          std::to_string(version % 100);
 }
 
+void TraceEnd::count_lost(const Account& account) {
+  const auto of = [&](record::EventType type) -> const TypeAccount& {
+    return account.by_type[static_cast<std::size_t>(type)];
+  };
+  marks_lost = of(record::EventType::kMark).dropped();
+  // If the begin had no room, the end was not recorded either (dropped_parent). All other losses
+  // take both, the end without the begin only if that was read long before.
+  const TypeAccount& ranges = of(record::EventType::kRange);
+  const std::uint64_t begins = ranges.dropped_ring_full + ranges.dropped_no_ring;
+  ranges_lost = begins + (ranges.dropped() - begins - ranges.dropped_parent + 1) / 2;
+}
+
 void ProcessLines::begin(const ProcessFacts& facts, bool dump) {
   lines_.set_process(facts.pid, facts.run_id);
   JsonText& line = lines_.begin_metadata(schema::kLineTrace, "[");

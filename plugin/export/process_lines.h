@@ -30,6 +30,8 @@ struct TraceEnd {
   /// When the process itself ends the trace, a count of 0 is not written. In a recovered trace, a
   /// count that is missing is not known.
   std::optional<std::uint64_t> marks_lost = std::nullopt, ranges_lost = std::nullopt;
+
+  void count_lost(const Account& account);
 };
 
 /// A window: from a start to a stop, with the event types recorded in between.

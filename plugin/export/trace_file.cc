@@ -129,9 +129,7 @@ void TraceFile::append(std::string_view line, const assemble::Tally& tally) {
   const auto type = static_cast<std::size_t>(tally.type);
   pending_.written[type] += tally.starts;
   pending_.merged[type] += tally.joined;
-  pending_.marks += tally.marks;
-  pending_.ranges += tally.ranges;
-  if (tally.starts + tally.joined + tally.marks + tally.ranges != 0) {
+  if (tally.starts + tally.joined != 0) {
     event_tally_ = tally;
   }
 }
@@ -141,12 +139,8 @@ void TraceFile::drop_event(const assemble::Tally& tally) noexcept {
   const auto counted = static_cast<std::size_t>(event_tally_.type);
   pending_.written[counted] -= event_tally_.starts;
   pending_.merged[counted] -= event_tally_.joined;
-  pending_.marks -= event_tally_.marks;
-  pending_.ranges -= event_tally_.ranges;
   event_tally_ = {};
   counts_.dropped_memory[static_cast<std::size_t>(tally.type)] += tally.starts + tally.joined;
-  counts_.marks_dropped += tally.marks;
-  counts_.ranges_dropped += tally.ranges;
 }
 
 Result TraceFile::encode(std::string_view text, std::string_view& stored) {
@@ -191,8 +185,6 @@ Result TraceFile::flush() {
     }
   }
   counts_.operations += ok ? pending_.operations : 0;
-  (ok ? counts_.marks : counts_.marks_dropped) += pending_.marks;
-  (ok ? counts_.ranges : counts_.ranges_dropped) += pending_.ranges;
   pending_ = {};
   first_error_ = first_error_ != 0 ? first_error_ : result.error();
   return result;

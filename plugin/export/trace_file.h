@@ -30,8 +30,6 @@ struct WriteCounts {
   std::array<std::uint64_t, record::kAccountTypes> merged{};
   std::array<std::uint64_t, record::kAccountTypes> dropped{};
   std::array<std::uint64_t, record::kAccountTypes> dropped_memory{};  ///< lost before the file
-  std::uint64_t marks = 0, ranges = 0;  ///< the application's, written
-  std::uint64_t marks_dropped = 0, ranges_dropped = 0;
   std::uint64_t operations = 0;  ///< written operations, as counted with count_operation()
 };
 

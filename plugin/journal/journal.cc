@@ -64,7 +64,7 @@ void Journal::turn(std::uint64_t used) {
 }
 
 bool Journal::append(const RecordView& view, std::uint64_t operation) {
-  const std::uint64_t count = view.has_extra ? 2 : 1;
+  const std::uint64_t count = view.has_extra ? 2 : record::slots_with_text(view.text.size());
   if (used() + count > header_->half_entries) {
     return false;
   }
@@ -81,6 +81,11 @@ bool Journal::append(const RecordView& view, std::uint64_t operation) {
   if (view.has_extra) {
     entry[1].head = entry->head;
     entry[1].extra = view.extra;
+  }
+  std::string_view text = view.text;
+  for (std::uint64_t i = 1; !text.empty(); ++i) {
+    entry[i].head = entry->head;
+    text.remove_prefix(text.copy(entry[i].text, sizeof entry[i].text));
   }
   publish(half(), used() + count);
   return true;
@@ -124,7 +129,7 @@ std::uint64_t Journal::ask(std::uint64_t from, std::vector<Question>& questions)
       continue;
     }
     questions.push_back({entry.head >> kEntryTidBits, entry.first.id});
-    at += entry.first.slots == 2 ? 2 : 1;
+    at += entry.first.slots;
   }
   return at;
 }
@@ -157,7 +162,7 @@ void Journal::make_room(const Answer& answer) {
       if (static_cast<std::uint8_t>(entry.first.kind) == kEntryWritten) {
         continue;
       }
-      const std::uint64_t count = entry.first.slots == 2 ? 2 : 1;
+      const std::uint64_t count = entry.first.slots;
       at += count - 1;
       const Question& asked = *question++;
       if (!asked.is_needed && !is_unpublished(asked)) {
@@ -204,18 +209,7 @@ bool Journal::append_written() {
   return true;
 }
 
-void Journal::count_mark(bool is_range, bool is_lost) {
-  const auto add = [](std::atomic<std::uint64_t>& count) {
-    count.store(count.load(std::memory_order_relaxed) + 1, std::memory_order_release);
-  };
-  MarkCounts& made = header_->made;
-  add(is_range ? made.ranges : made.marks);
-  if (is_lost) {
-    add(is_range ? made.ranges_lost : made.marks_lost);
-  }
-}
-
-void Journal::checkpoint(const Checkpoint& made, const Answer& answer, const TraceCounts& counts) {
+void Journal::checkpoint(const Checkpoint& made, const Answer& answer) {
   if (!append_written()) {
     make_room(answer);
     if (!append_written()) {
@@ -225,7 +219,6 @@ void Journal::checkpoint(const Checkpoint& made, const Answer& answer, const Tra
   }
   const std::uint64_t next = header_->sequence.load(std::memory_order_relaxed) + 1;
   header_->checkpoints[next % 2] = made;
-  header_->in_trace[next % 2] = counts;
   header_->sequence.store(next, std::memory_order_release);
   written_.clear();
 }

@@ -33,7 +33,7 @@ class Journal {
   Journal(void* memory, std::size_t bytes, std::uint32_t pid, std::uint64_t run_id);
 
   /// Whether any record can be added. If not, make_room makes some.
-  bool has_room() const { return used() + 2 <= header_->half_entries; }
+  bool has_room() const { return used() + record::kMostSlots <= header_->half_entries; }
 
   /// Adds a record that belongs to an operation (0: none). Returns false if there is no room.
   bool append(const RecordView& view, std::uint64_t operation);
@@ -49,11 +49,7 @@ class Journal {
   void written(std::uint64_t row) { written_.push_back(row); }
 
   /// Publishes the state of the trace file. It has all rows that were passed to it before.
-  void checkpoint(const Checkpoint& made, const Answer& answer, const TraceCounts& counts = {});
-
-  /// Counts a mark, or the beginning of a range, of the application. A lost one will never be in
-  /// the trace. Any thread, but only one at a time.
-  void count_mark(bool is_range, bool is_lost);
+  void checkpoint(const Checkpoint& made, const Answer& answer);
 
   /// The path that the trace, or the flight recorder's dump, will get. Only once.
   void note_final_path(std::string_view path);

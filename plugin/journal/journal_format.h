@@ -19,7 +19,7 @@
 //
 // Names: what the rings' codes of names mean, in the order in which they came.
 //
-// Log: entries of 64 bytes. A record takes one or two, as in a ring. `head` replaces the slot's
+// Log: entries of 64 bytes. A record takes as many as in a ring. `head` replaces the slot's
 // commit word, and nanoseconds on the trace's time line replace its ticks. An entry of kind
 // kEntryWritten names up to four rows that were passed to the trace file. When a half is full, the
 // entries of unfinished events are copied to the other half, which is then published with one
@@ -47,7 +47,7 @@
 namespace ringside::assemble {
 
 inline constexpr std::uint64_t kJournalMagic = 0x314C4E5252534752U;  // "RGSRRNL1"
-inline constexpr std::uint32_t kJournalVersion = 4;
+inline constexpr std::uint32_t kJournalVersion = 5;
 inline constexpr char kJournalName[] = "journal";
 /// Suffix of the directory that holds the journal and the rings.
 inline constexpr std::string_view kRingsSuffix = ".rings";
@@ -69,17 +69,8 @@ struct Checkpoint {
   std::array<std::int64_t, 2> clock_ns;
   TypeCounts written, merged, dropped_write, dropped_memory, stale, dropped_no_ring, rotated,
       sampled_out;
-};
-
-/// How many marks and ranges the application made, and how many of them had no room. The
-/// application's call counts them before it returns.
-struct MarkCounts {
-  std::atomic<std::uint64_t> marks, ranges, marks_lost, ranges_lost;
-};
-
-struct TraceCounts {
-  std::uint64_t marks, ranges;  ///< the application's
-  TypeCounts given_up;          ///< evicted events
+  TypeCounts given_up;                    ///< evicted events
+  TypeCounts early_produced, early_lost;  ///< in rings that are in no file (RingPool::for_marks)
 };
 
 /// So many of the last closed segments, and of the last windows, are known.
@@ -152,9 +143,6 @@ struct JournalHeader {
   std::atomic<std::uint64_t> sequence;         ///< number of the last checkpoint; 0: none
   std::array<Checkpoint, 2> checkpoints;       ///< checkpoint n is in n % 2
 
-  alignas(64) MarkCounts made;
-  std::array<TraceCounts, 2> in_trace;  ///< in_trace[i] belongs to checkpoints[i]
-
   // The bytes of each text, and the names, that are in use. A text is stored once.
   alignas(64) std::atomic<std::uint64_t> final_path_bytes, first_line_bytes, names;
   std::atomic<std::uint64_t> communicators_forgotten;  ///< closed ones that lost their place
@@ -171,7 +159,7 @@ inline constexpr std::uint8_t kFlagRowWritten = 0x80;
 
 inline constexpr int kEntryTidBits = 24;  // Linux has at most 2^22 threads
 
-/// An entry of the log. A record with an Extra has a second one.
+/// An entry of the log. A record with an Extra has a second one, and one with a text has more.
 struct JournalEntry {
   std::uint64_t head;  ///< the operation's number (0: none) above kEntryTidBits of thread id
   union {
@@ -186,6 +174,7 @@ struct JournalEntry {
       record::Payload payload;
     } first;
     record::Extra extra;
+    char text[sizeof(record::Extra)];
     struct {
       std::uint64_t sequence;  ///< number of the checkpoint that will include the rows
       std::uint64_t unused;

@@ -105,24 +105,6 @@ void read_notes(const JournalHeader& header, std::span<const std::byte> notes,
        [&](const assemble::NameNote& note) { image.names.push_back(note); });
 }
 
-// Returns nothing if a number is higher than any process can have counted.
-std::optional<LossCounts> losses_in(const JournalHeader& header, std::uint64_t sequence) {
-  LossCounts made;
-  made.marks = header.made.marks.load(std::memory_order_relaxed);
-  made.ranges = header.made.ranges.load(std::memory_order_relaxed);
-  made.marks_lost = header.made.marks_lost.load(std::memory_order_relaxed);
-  made.ranges_lost = header.made.ranges_lost.load(std::memory_order_relaxed);
-  if (sequence != 0) {
-    made.in_trace = header.in_trace[sequence % 2];
-  }
-  constexpr std::uint64_t kMost = std::uint64_t{1} << 53;
-  const auto& given_up = made.in_trace.given_up;
-  const bool is_possible =
-      std::max({made.marks, made.ranges, made.marks_lost, made.ranges_lost}) <= kMost &&
-      *std::max_element(given_up.begin(), given_up.end()) <= kMost;
-  return is_possible ? std::optional(made) : std::nullopt;
-}
-
 void drop_unlikely_contexts(JournalImage& image) {
   const std::size_t most = 2 * image.communicators.size() + kContextsLost +
                            std::min(image.communicators_forgotten, kMostForgotten);
@@ -152,11 +134,12 @@ void read_log(std::span<const std::byte> log, JournalImage& image) {
     kept.view = view_of(entry, record::event_ring(entry.first.id), tid);
     kept.view.ts_ns = possible_ns(kept.view.ts_ns);
     kept.operation = entry.head >> assemble::kEntryTidBits;
-    if (entry.first.slots == 2 && at + 1 < count) {
-      kept.view.has_extra = true;
-      kept.view.extra = load(++at).extra;
-    }
-    if (!is_sound(kept.view) || kept.view.kind == record::RecordKind::kName) {
+    const std::size_t slots = std::max<std::size_t>(entry.first.slots, 1);
+    const bool is_whole =
+        slots <= count - at &&
+        take_rest(kept.view, slots, image.texts, [&](std::size_t slot) { return load(at + slot); });
+    at += std::min(slots, count - at) - 1;
+    if (!is_whole || !is_sound(kept.view) || kept.view.kind == record::RecordKind::kName) {
       ++image.bad_entries;
       continue;
     }
@@ -210,7 +193,6 @@ Result read_journal(std::span<const std::byte> file, JournalImage& image) {
       clock_ns = possible_ns(clock_ns);
     }
   }
-  image.losses = losses_in(header, image.sequence);
   image.entries_lost = header.entries_lost.load(std::memory_order_relaxed);
   image.notes_lost = header.notes_lost.load(std::memory_order_relaxed);
   image.communicators_forgotten = header.communicators_forgotten.load(std::memory_order_relaxed);

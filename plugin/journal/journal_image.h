@@ -6,8 +6,8 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <map>
-#include <optional>
 #include <span>
 #include <string>
 #include <unordered_set>
@@ -26,13 +26,6 @@ struct KeptRecord {
   std::uint64_t operation = 0;
 };
 
-/// The header's counts of the application's marks and ranges, and of evicted events.
-struct LossCounts {
-  std::uint64_t marks = 0, ranges = 0;            ///< made by the application
-  std::uint64_t marks_lost = 0, ranges_lost = 0;  ///< made, but there was no room for them
-  assemble::TraceCounts in_trace{};               ///< at the last checkpoint
-};
-
 struct SegmentCounts {
   assemble::TypeCounts written, merged;
 };
@@ -47,7 +40,6 @@ struct JournalImage {
   std::int64_t read_at_realtime_ns = 0;  ///< just before the journal and the rings were read
   std::uint64_t sequence = 0;            ///< number of the checkpoint; 0: there is none
   assemble::Checkpoint checkpoint{};
-  std::optional<LossCounts> losses;  ///< nothing if they cannot be right
   std::string final_path;
   std::string first_line;  ///< of the first segment
   std::map<std::uint32_t, assemble::Communicator> communicators;
@@ -57,6 +49,7 @@ struct JournalImage {
   std::vector<assemble::NameNote> names;
   std::map<std::uint32_t, assemble::GpuClockFit> gpu_clocks;
   std::vector<KeptRecord> records;             ///< in the order in which they were added
+  std::deque<std::string> texts;               ///< of these
   std::unordered_set<std::uint64_t> in_trace;  ///< rows, as named by written_row
   std::uint64_t entries_lost = 0, notes_lost = 0, bad_entries = 0;
 

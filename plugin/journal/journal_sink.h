@@ -18,10 +18,6 @@ class JournalSink final : public Sink {
   /// NULL, as at first: there is no journal.
   void set_journal(Journal* journal) { journal_ = journal; }
 
-  /// The application's marks and ranges that were handed on so far.
-  std::uint64_t marks() const { return marks_; }
-  std::uint64_t ranges() const { return ranges_; }
-
   void row(const Row& row, const Tally& tally) override {
     trace_.row(row, tally);
     note_row(row);
@@ -31,14 +27,7 @@ class JournalSink final : public Sink {
     note_row(row);
   }
   void stale(const RecordView& view) override { note(row_id(view.id) | kStaleKey); }
-  void mark(const Mark& mark) override {
-    trace_.mark(mark);
-    if (!mark.is_range) {
-      ++marks_;
-    } else if (mark.end_ns == kUnknownTime) {
-      ++ranges_;  // it comes once more when it ends
-    }
-  }
+  void range_begins(const Mark& range) override { trace_.range_begins(range); }
   void thread(std::int32_t tid, std::string_view name) override { trace_.thread(tid, name); }
   void communicator(const Communicator& communicator) override {
     trace_.communicator(communicator);
@@ -69,8 +58,6 @@ class JournalSink final : public Sink {
 
   Sink& trace_;
   Journal* journal_ = nullptr;
-  std::uint64_t marks_ = 0;
-  std::uint64_t ranges_ = 0;
 };
 
 }  // namespace ringside::assemble

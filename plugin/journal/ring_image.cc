@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "plugin/journal/ring_image.h"
 
+#include <algorithm>
 #include <bit>
 #include <cerrno>
 #include <cstring>
@@ -20,6 +21,7 @@ static_assert(offsetof(Slot, first.ticks) == offsetof(JournalEntry, first.ts_ns)
 static_assert(offsetof(Slot, first.kind) == offsetof(JournalEntry, first.kind));
 static_assert(offsetof(Slot, first.payload) == offsetof(JournalEntry, first.payload));
 static_assert(offsetof(Slot, extra) == offsetof(JournalEntry, extra));
+static_assert(offsetof(Slot, text) == offsetof(JournalEntry, text));
 
 void copy(const std::array<record::ProducerCounts::Counter, record::kAccountTypes>& from,
           assemble::TypeCounts& to) {
@@ -38,7 +40,7 @@ Result check(const record::Ring& ring, std::size_t file_bytes) {
   }
   if (ring.header_bytes != sizeof(record::Ring) || ring.slot_bytes != sizeof(Slot) ||
       ring.is_only_head > 1) {
-    return {EBADMSG, "has a head that version 1 does not have"};
+    return {EBADMSG, "has a head that its version does not have"};
   }
   if (!std::has_single_bit(ring.capacity) ||
       (ring.is_only_head == 0 &&
@@ -71,6 +73,11 @@ bool is_sound(const assemble::RecordView& record) {
   const auto type = static_cast<std::size_t>(record.type);
   if (record.kind == RecordKind::kName) {
     return record.id >= record::kFirstDynamicName && record.id < record::kNameOther;
+  }
+  if (record::is_of_application(record.type)) {
+    return record::is_mark_id(record.id) &&
+           (record.kind == RecordKind::kStart ||
+            (record.kind == RecordKind::kStop && record.type == record::EventType::kRange));
   }
   return (record.kind == RecordKind::kStart || record.kind == RecordKind::kState ||
           record.kind == RecordKind::kStop) &&
@@ -112,21 +119,23 @@ Result read_ring(std::span<const std::byte> file, RingImage& image) {
     if (slot.head != at + 1) {
       break;
     }
-    const bool two = slot.first.slots == 2;
-    if (two && load(at + 1).head != at + 2) {
+    const std::uint64_t count = std::max<std::uint64_t>(slot.first.slots, 1);
+    std::uint64_t whole = 1;
+    while (whole < count && load(at + whole).head == at + whole + 1) {
+      ++whole;
+    }
+    if (whole < count) {
       break;  // torn: the thread died while it published it
     }
     RawRecord made = view_of(slot, image.index, image.tid);
-    if (two) {
-      made.has_extra = true;
-      made.extra = load(at + 1).extra;
-    }
-    if (is_sound(made)) {
+    const bool is_whole =
+        take_rest(made, count, image.texts, [&](std::uint64_t i) { return load(at + i); });
+    if (is_whole && is_sound(made)) {
       image.records.push_back(made);
     } else {
       ++image.bad_records;
     }
-    at += two ? 2 : 1;
+    at += count;
   }
   return {};
 }

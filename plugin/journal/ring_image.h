@@ -8,6 +8,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <span>
 #include <string>
 #include <vector>
@@ -27,6 +28,7 @@ struct RingImage {
   bool is_only_head = false;  ///< the records were not in the file, and ended with the process
   assemble::TypeCounts produced{}, filtered{}, dropped_ring_full{}, dropped_parent{}, stale{};
   std::vector<RawRecord> records;  ///< records that had not been taken out, oldest first
+  std::deque<std::string> texts;   ///< of these
   std::uint64_t bad_records = 0;   ///< committed records that are not valid
 };
 
@@ -35,6 +37,34 @@ Result read_ring(std::span<const std::byte> file, RingImage& image);
 
 assemble::RecordView view_of(const assemble::JournalEntry& entry, std::uint32_t ring,
                              std::int32_t tid);
+
+/// Takes what a record has in the slots behind its first, of which it says to have `slots`. `load`
+/// returns one of these as an entry of the journal. A text is kept in `texts`. False: no record of
+/// that type has so many.
+template <typename Load>
+bool take_rest(assemble::RecordView& view, std::size_t slots, std::deque<std::string>& texts,
+               Load load) {
+  const bool is_start = view.kind == record::RecordKind::kStart;
+  if (!record::is_of_application(view.type) || !is_start) {
+    view.has_extra = slots == 2;
+    if (view.has_extra) {
+      view.extra = load(1).extra;
+    }
+    return slots <= 2;
+  }
+  const record::MarkPayload& mark = view.payload.mark;
+  const std::size_t bytes = std::size_t{mark.text_bytes} + mark.source_bytes;
+  if (slots != record::slots_with_text(bytes) || slots > record::kMostSlots) {
+    return false;
+  }
+  std::string& text = texts.emplace_back();
+  for (std::size_t slot = 1; slot < slots; ++slot) {
+    text.append(load(slot).text, sizeof(record::Slot::text));
+  }
+  text.resize(bytes);
+  view.text = text;
+  return true;
+}
 
 /// True if kind, type and id of a record agree. An assembler must only get such records.
 bool is_sound(const assemble::RecordView& record);

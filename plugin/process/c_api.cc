@@ -7,13 +7,14 @@
 
 #include "plugin/config/version.h"
 #include "plugin/process/profiler.h"
+#include "plugin/record/recorder.h"
 #include "ringside/ringside.h"
 
 namespace {
 
 using ringside::control::Profiler;
 using ringside::control::Session;
-using What = ringside::assemble::UserMark::What;
+using ringside::record::g_recorder;
 
 template <typename Action>
 int with_session(Action action) noexcept {
@@ -23,6 +24,16 @@ int with_session(Action action) noexcept {
   } catch (...) {
     return RINGSIDE_ERROR_DISABLED;
   }
+}
+
+// The text may be NULL, and need not end behind its longest part.
+std::string_view bounded(const char* text) {
+  return text != nullptr ? std::string_view(text, strnlen(text, ringside::record::kMostText_bytes))
+                         : std::string_view();
+}
+
+int done(bool is_recorded) {
+  return is_recorded ? RINGSIDE_OK : RINGSIDE_ERROR_BUSY;
 }
 
 #define RINGSIDE_TEXT(number) #number
@@ -105,18 +116,22 @@ int ringside_mark(const char* text) {
   if (text == nullptr) {
     return RINGSIDE_ERROR_ARGUMENT;
   }
-  return with_session([&](Session& session) { return session.mark(What::kMark, text, nullptr); });
+  return with_session([&](Session&) { return done(g_recorder.mark(bounded(text))); });
 }
 
 int ringside_push(const char* text, const char* source) {
   if (text == nullptr) {
     return RINGSIDE_ERROR_ARGUMENT;
   }
-  return with_session([&](Session& session) { return session.mark(What::kPush, text, source); });
+  return with_session(
+      [&](Session&) { return done(g_recorder.push(bounded(text), bounded(source))); });
 }
 
 int ringside_pop(void) {
-  return with_session([](Session& session) { return session.mark(What::kPop, nullptr, nullptr); });
+  return with_session([](Session&) {
+    g_recorder.pop();
+    return RINGSIDE_OK;
+  });
 }
 
 int ringside_is_recording(void) {

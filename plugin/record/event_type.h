@@ -30,10 +30,17 @@ enum class EventType : std::uint8_t {
   kCeBatch = 14,
   kKernelPhase = 15,
   kUnknown = 16,  ///< bucket of the account for callbacks whose type cannot be known
+  // Not NCCL's: the calls of ringside_mark, and those of ringside_push and ringside_pop.
+  kMark = 17,
+  kRange = 18,
 };
 
-inline constexpr int kEventTypes = 16;
-inline constexpr int kAccountTypes = 17;
+inline constexpr int kEventTypes = 16;  ///< NCCL's
+inline constexpr int kAccountTypes = 19;
+
+constexpr bool is_of_application(EventType type) {
+  return type == EventType::kMark || type == EventType::kRange;
+}
 
 constexpr std::uint32_t bit(EventType type) {
   return std::uint32_t{1} << static_cast<unsigned>(type);

@@ -55,6 +55,7 @@ inline constexpr std::uint64_t kRingMask = (std::uint64_t{1} << kRingBits) - 1;
 inline constexpr std::uint64_t kEventTag = 0xA7;
 inline constexpr std::uint64_t kUnrecordedTag = 0xA6;  ///< for events that have no record
 inline constexpr std::uint64_t kContextTag = 0x5C;
+inline constexpr std::uint64_t kMarkTag = 0x52;  ///< for marks and ranges, of which NCCL has none
 inline constexpr int kMaxRings = 1 << kRingBits;
 
 constexpr std::uint64_t type_bits(EventType type) {
@@ -73,6 +74,14 @@ constexpr EventId make_event_id(EventType type, bool captured, std::uint32_t rin
 constexpr EventId not_recorded_id(EventType type, NotRecorded reason) {
   return (kUnrecordedTag << kTagShift) | type_bits(type) |
          (static_cast<std::uint64_t>(reason) << kCounterBits);
+}
+
+/// Makes the id of a mark or a range, of which nobody has a handle, from that of an event.
+constexpr EventId mark_id(EventId event) {
+  return event ^ ((kEventTag ^ kMarkTag) << kTagShift);
+}
+constexpr bool is_mark_id(EventId id) {
+  return (id >> kTypeShift) == (kMarkTag << (kTagShift - kTypeShift));
 }
 
 constexpr bool is_recorded(std::uint64_t id) {

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "plugin/record/callbacks.h"
+#include "plugin/record/marks.h"
 
 namespace ringside::record {
 
@@ -28,7 +29,7 @@ void Recorder::prepare() noexcept {
   if (secret_ == 0) {
     secret_ = 1;
   }
-  rings_.prepare();
+  rings_.prepare(clock_source_);
   set_range_hooks(nullptr);
   prepared_.store(Prepared::kYes, std::memory_order_release);
 }
@@ -171,6 +172,33 @@ void Recorder::end_range(const void* handle) const noexcept {
   const RangeHooks* const hooks = range_hooks_.load(std::memory_order_acquire);
   if (hooks != nullptr && rings_.id_check().is_own_recorded(id) && can_have_range(event_type(id))) {
     hooks->stop(id);
+  }
+}
+
+// NULL: there is none. In the child of a fork nothing is counted.
+Ring* Recorder::ring_for_marks(EventType type) noexcept {
+  Ring* const ring = is_wiped() ? nullptr : rings_.for_marks();
+  if (ring == nullptr && !is_wiped()) {
+    count_without_ring(type);
+  }
+  return ring;
+}
+
+bool Recorder::mark(std::string_view text) noexcept {
+  Ring* const ring = ring_for_marks(EventType::kMark);
+  return ring != nullptr && append_mark(*ring, text.substr(0, kMostText_bytes), ticks());
+}
+
+bool Recorder::push(std::string_view text, std::string_view source) noexcept {
+  Ring* const ring = ring_for_marks(EventType::kRange);
+  return ring != nullptr && open_range(*ring, text.substr(0, kMostText_bytes),
+                                       source.substr(0, kMostText_bytes), ticks());
+}
+
+void Recorder::pop() noexcept {
+  Ring* const ring = !is_wiped() && rings_.has_ring() ? rings_.for_marks() : nullptr;
+  if (ring != nullptr) {
+    close_range(*ring, ticks());
   }
 }
 

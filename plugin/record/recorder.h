@@ -14,6 +14,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <string_view>
 
 #include "plugin/record/clock.h"
 #include "plugin/record/encode.h"
@@ -68,6 +69,13 @@ class alignas(kPageBytes) Recorder {
   bool quick_state(void* handle, EventState state, std::uint64_t value, std::int32_t steps,
                    bool args_null) noexcept;
   bool quick_stop(void* handle) noexcept;
+
+  // The application's marks and ranges (marks.h), on any thread. Texts are cut at kMostText_bytes.
+  // False: it is lost, and counted.
+  bool mark(std::string_view text) noexcept;
+  bool push(std::string_view text, std::string_view source) noexcept;
+  /// Does nothing on a thread without an open range.
+  void pop() noexcept;
 
   /// Counts an event of an unknown type, which is never recorded, and returns its handle.
   void* unknown_event() noexcept;
@@ -157,6 +165,7 @@ class alignas(kPageBytes) Recorder {
   void small(const void* handle, RecordKind kind, const StatePayload* payload,
              std::uint8_t flags) noexcept;
   void count_without_ring(EventType type) noexcept;
+  Ring* ring_for_marks(EventType type) noexcept;
 
   /// The secret while the quick way is open, else 0. It is open if the clock is a register, no tool
   /// shows ranges, and this is no forked child: one load checks all three.

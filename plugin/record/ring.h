@@ -27,6 +27,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "plugin/record/clock.h"
 #include "plugin/record/event_type.h"
 #include "plugin/record/handle.h"
 #include "plugin/record/names.h"
@@ -58,7 +59,7 @@ enum class RingState : std::uint32_t {
 };
 
 inline constexpr std::uint64_t kRingMagic = 0x31474E4952534752U;  // "RGSRING1"
-inline constexpr std::uint32_t kRingVersion = 1;
+inline constexpr std::uint32_t kRingVersion = 2;
 
 /// A cache entry: one name, or two that came together (function and datatype, algorithm and
 /// protocol). The key is their addresses and the 16 bytes there, since the memory may hold another
@@ -105,6 +106,21 @@ struct NameCache {
   }
 };
 
+/// The ranges of the application that a thread has begun and not ended, the innermost last.
+struct OpenRanges {
+  static constexpr std::size_t kMost = 256;
+  std::array<EventId, kMost> ids{};  ///< 0: the range is lost, and its end will be
+  std::uint32_t count = 0;
+  ClockSource clock = ClockSource::kClockGettime;  ///< of the records, for the thread's end
+  std::uint64_t deeper = 0;                        ///< lost ranges within these
+};
+
+/// What a thread needs with its ring, but not in the ring's file: recovery has no use for it.
+struct ThreadMemory {
+  NameCache names;
+  OpenRanges ranges;
+};
+
 /// Head of a ring, in memory or in a file that outlives the process. The slots follow it. It
 /// describes itself: plugin/recover, which reads such files, checks the first five fields and
 /// trusts none of the others.
@@ -122,6 +138,8 @@ struct Ring {
   /// 1: the file has no slots, since there was no room. They are in memory that ends with the
   /// process. The counters tell how many records that takes along.
   std::uint32_t is_only_head;
+  /// 1: of a thread that marks before the first communicator, and in no file. It gets another one.
+  std::uint32_t is_early;
 
   // The producer's own cache lines.
   alignas(128) std::uint64_t position;  ///< next slot to write
@@ -131,8 +149,10 @@ struct Ring {
   NameCache* name_cache;    ///< NULL: no quick way, and each name is hashed
   int dynamic_names;        ///< how many of dynamic_name are in use
   std::array<NamePayload, kDynamicNames> dynamic_name;
-  IdCheck* id_check;                   ///< the process's; may be NULL
-  std::array<std::byte, 1000> unused;  ///< keeps the offsets of the members below
+  IdCheck* id_check;                  ///< the process's; may be NULL
+  OpenRanges* open_ranges;            ///< of the owner; may be NULL, if it has none
+  std::uint64_t kept_slots;           ///< for the ends of open ranges, which are never lost
+  std::array<std::byte, 888> unused;  ///< keeps the offsets of the members below
   ProducerCounts counts;
 
   // The consumer's own cache line.
@@ -200,7 +220,7 @@ struct Ring {
   Slot* reserve(std::uint64_t count) noexcept {
     const WriteCursor next = write_cursor();
     if (!has_room(next, count)) [[unlikely]] {
-      limit = tail.load(std::memory_order_acquire) + capacity;
+      limit = tail.load(std::memory_order_acquire) + capacity - kept_slots;
       // The counter restarts before it would overflow. This is the place to check it: until the
       // next call that runs out of room there are at most `capacity` events.
       if (kCounterMask - event_counter(next_id) <= capacity) {
@@ -219,6 +239,13 @@ struct Ring {
   void commit(std::uint64_t count) noexcept {
     commit(write_cursor(), count);
   }
+  /// Producer: publishes a record of any number of slots.
+  void commit_long(std::uint64_t count) noexcept {
+    for (std::uint64_t i = count; i-- > 0;) {
+      slot(position + i).commit.store(position + i + 1, std::memory_order_release);
+    }
+    position += count;
+  }
 
   /// Producer: returns the id of a new event for which there is room. reserve() restarts the
   /// counter before it overflows.
@@ -232,7 +259,7 @@ struct Ring {
     return found.commit.load(std::memory_order_acquire) == at + 1 ? &found : nullptr;
   }
 };
-static_assert(sizeof(Ring) == 4096 && offsetof(Ring, counts) == 3232 &&
+static_assert(sizeof(Ring) == 4096 && offsetof(Ring, counts) == 3136 &&
               offsetof(Ring, tail) == 3968);
 
 /// Looks names up in the thread's cache. Returns their codes, with the first name's in the low

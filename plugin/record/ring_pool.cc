@@ -9,9 +9,11 @@
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+#include <utility>
 
 #include "plugin/posix/allocate_file.h"
 #include "plugin/posix/own_descriptor.h"
+#include "plugin/record/marks.h"
 
 namespace ringside::record {
 
@@ -26,6 +28,9 @@ struct NextTry {
   std::uint32_t left;
 };
 [[gnu::tls_model("initial-exec")]] thread_local constinit NextTry t_next_try{};
+
+// The thread's ring for early marks. In the child of a fork it may be the parent's.
+[[gnu::tls_model("initial-exec")]] thread_local constinit Ring* t_early_ring = nullptr;
 
 // The process that owns the rings; set before the first ring is made.
 constinit std::atomic<pid_t> g_owner{0};
@@ -58,7 +63,8 @@ int make_file(int directory, const char* name, std::uint64_t bytes) noexcept {
 
 }  // namespace
 
-void RingPool::prepare() noexcept {
+void RingPool::prepare(ClockSource clock) noexcept {
+  clock_ = clock;
   g_owner.store(getpid(), std::memory_order_relaxed);
   id_check_.prepare();
   usable_.store(pthread_key_create(&key_, &RingPool::on_thread_exit) == 0,
@@ -76,7 +82,33 @@ void RingPool::set_directory(int directory, std::uint64_t ring_bytes,
   directory_.store(directory + 1, std::memory_order_release);
 }
 
-Ring* RingPool::acquire() noexcept {
+Ring* RingPool::for_marks() noexcept {
+  Ring* const own = keeps_rings_.load(std::memory_order_acquire) ? current() : thread_ring_;
+  if (own != nullptr) {
+    return own;
+  }
+  Ring* const early = early_ring();
+  return early != nullptr || keeps_rings_.load(std::memory_order_relaxed) ? early : acquire(true);
+}
+
+Ring* RingPool::early_ring() const noexcept {
+  return t_early_ring != nullptr && ring(t_early_ring->index) == t_early_ring ? t_early_ring
+                                                                              : nullptr;
+}
+
+void RingPool::leave_early_ring(Ring& own) noexcept {
+  if (Ring* const early = early_ring(); early != nullptr) {
+    *own.open_ranges = *early->open_ranges;
+    early->open_ranges->count = 0;
+    early->open_ranges->deeper = 0;
+    own.kept_slots = std::exchange(early->kept_slots, 0);
+    own.limit = own.position;  // the next record asks how much room there is
+    early->state.store(RingState::kRetired, std::memory_order_release);
+  }
+  t_early_ring = nullptr;
+}
+
+Ring* RingPool::acquire(bool is_early) noexcept {
   if (!usable_.load(std::memory_order_acquire)) {
     return nullptr;
   }
@@ -84,9 +116,9 @@ Ring* RingPool::acquire() noexcept {
     --t_next_try.left;
     return nullptr;
   }
-  Ring* ring = take_free();
+  Ring* ring = take_free(is_early);
   if (ring == nullptr) {
-    ring = map_new();
+    ring = map_new(is_early);
   }
   if (ring == nullptr) {
     t_next_try.calls = std::clamp(2 * t_next_try.calls, 1U, kMostCallsToNextTry);
@@ -101,20 +133,26 @@ Ring* RingPool::acquire() noexcept {
   }
   ring->tid.store(static_cast<std::int32_t>(syscall(SYS_gettid)), std::memory_order_relaxed);
   ring->owners.fetch_add(1, std::memory_order_release);
-  thread_ring_ = ring;
+  if (is_early) {
+    t_early_ring = ring;
+  } else {
+    leave_early_ring(*ring);
+    thread_ring_ = ring;
+  }
   pthread_setspecific(key_, ring);
   return ring;
 }
 
-Ring* RingPool::take_free() noexcept {
+Ring* RingPool::take_free(bool is_early) noexcept {
   const std::uint32_t known = count();
   for (std::uint32_t i = 0; i < known; ++i) {
     Ring* candidate = ring(i);
     RingState expected = RingState::kFree;
     // Acquire order: everything that the last owner and the consumer did to the ring happens before
     // its next use here.
-    if (candidate != nullptr && candidate->state.compare_exchange_strong(
-                                    expected, RingState::kOwned, std::memory_order_acq_rel)) {
+    if (candidate != nullptr && (candidate->is_early != 0) == is_early &&
+        candidate->state.compare_exchange_strong(expected, RingState::kOwned,
+                                                 std::memory_order_acq_rel)) {
       return candidate;
     }
   }
@@ -192,12 +230,12 @@ std::uint32_t RingPool::take_index() noexcept {
   return index;
 }
 
-Ring* RingPool::map_new() noexcept {
+Ring* RingPool::map_new(bool is_early) noexcept {
   const std::uint32_t index = take_index();
   if (index >= kMaxRings) {
     return nullptr;
   }
-  Ring* const made = make_ring(index);
+  Ring* const made = make_ring(index, is_early);
   if (made == nullptr) {
     index_is_taken_[index].store(false, std::memory_order_release);
   } else {
@@ -206,13 +244,12 @@ Ring* RingPool::map_new() noexcept {
   return made;
 }
 
-Ring* RingPool::make_ring(std::uint32_t index) noexcept {
-  // The cache is not in the ring's file: recovery has no use for it.
-  void* const name_cache = map_anonymous(sizeof(NameCache));
-  if (name_cache == nullptr) {
+Ring* RingPool::make_ring(std::uint32_t index, bool is_early) noexcept {
+  void* const of_thread = map_anonymous(sizeof(ThreadMemory));
+  if (of_thread == nullptr) {
     return nullptr;
   }
-  const int directory = directory_.load(std::memory_order_acquire) - 1;
+  const int directory = is_early ? -1 : directory_.load(std::memory_order_acquire) - 1;
   std::uint64_t slots_bytes = file_ring_bytes_.load(std::memory_order_relaxed);
   void* memory = directory >= 0 ? map_file(directory, index, sizeof(Ring) + slots_bytes) : nullptr;
   const bool is_file = memory != nullptr;
@@ -229,7 +266,7 @@ Ring* RingPool::make_ring(std::uint32_t index) noexcept {
     memory = map_anonymous(sizeof(Ring) + slots_bytes);
   }
   if (memory == nullptr) {
-    munmap(name_cache, sizeof(NameCache));
+    munmap(of_thread, sizeof(ThreadMemory));
     return nullptr;
   }
   if (directory >= 0 && !is_file) {
@@ -237,6 +274,7 @@ Ring* RingPool::make_ring(std::uint32_t index) noexcept {
   }
   Ring* made = new (memory) Ring{};
   made->is_only_head = is_only_head ? 1 : 0;
+  made->is_early = is_early ? 1 : 0;
   made->magic = kRingMagic;
   made->version = kRingVersion;
   made->header_bytes = sizeof(Ring);
@@ -244,7 +282,10 @@ Ring* RingPool::make_ring(std::uint32_t index) noexcept {
   made->capacity = slots_bytes / sizeof(Slot);
   made->index = index;
   made->byte_mask = slots_bytes - 1;
-  made->name_cache = new (name_cache) NameCache{};
+  auto* const own = new (of_thread) ThreadMemory{};
+  own->ranges.clock = clock_;
+  made->name_cache = &own->names;
+  made->open_ranges = &own->ranges;
   made->id_check = &id_check_;
   made->next_id = make_event_id(EventType{}, false, index, 1);
   made->state.store(RingState::kOwned, std::memory_order_relaxed);
@@ -260,7 +301,11 @@ void RingPool::on_thread_exit(void* memory) noexcept {
   auto* ring = static_cast<Ring*>(memory);
   // A callback from a later destructor of this thread gets a ring again, and then this function
   // runs again.
-  thread_ring_ = nullptr;
+  thread_ring_ = t_early_ring = nullptr;
+  OpenRanges& open = *ring->open_ranges;
+  while (open.count != 0) {
+    close_range(*ring, read_ticks(open.clock));
+  }
   ring->state.store(RingState::kRetired, std::memory_order_release);
 }
 

@@ -25,8 +25,8 @@ class RingPool {
   static constexpr std::uint64_t kLeastBytes = std::uint64_t{64} * 1024;
   static constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 30;
 
-  /// Called once, before the first event.
-  void prepare() noexcept;
+  /// Called once, before the first event. `clock`: of the records.
+  void prepare(ClockSource clock = ClockSource::kClockGettime) noexcept;
 
   /// Rings made from now on are files `ring.<index>` in this directory, so that they outlive the
   /// process. Each has `ring_bytes` of slots, rounded up to a power of two. Together they have at
@@ -52,8 +52,18 @@ class RingPool {
   /// its 2nd, 4th, 8th ... call since, and at each kMostCallsToNextTry calls in the end.
   Ring* current() noexcept {
     Ring* ring = thread_ring_;
-    return ring != nullptr ? ring : acquire();
+    return ring != nullptr ? ring : acquire(false);
   }
+
+  /// The ring for the calling thread's marks: current(), but before keep_rings() one for marks
+  /// alone. That ring is in no file, since a process that opens no communicator has none, and the
+  /// child of a fork can have rings of its own. The thread leaves it, with its open ranges, when it
+  /// gets the other. NULL as above.
+  Ring* for_marks() noexcept;
+  /// Whether the calling thread has a ring of either kind.
+  bool has_ring() const noexcept { return thread_ring_ != nullptr || early_ring() != nullptr; }
+  /// The first communicator is about to be opened: the rings can be made where they stay.
+  void keep_rings() noexcept { keeps_rings_.store(true, std::memory_order_release); }
 
   /// The calling thread's ring if it has one already, else NULL.
   static Ring* known() noexcept { return thread_ring_; }
@@ -75,12 +85,14 @@ class RingPool {
   static constexpr std::uint32_t kMostCallsToNextTry = 1024;
 
  private:
-  Ring* acquire() noexcept;
-  Ring* take_free() noexcept;
-  Ring* map_new() noexcept;
+  Ring* acquire(bool is_early) noexcept;
+  Ring* take_free(bool is_early) noexcept;
+  Ring* map_new(bool is_early) noexcept;
+  Ring* early_ring() const noexcept;
+  void leave_early_ring(Ring& own) noexcept;
   /// A number that no ring has; kMaxRings: there is none. Without a ring, it must be given back.
   std::uint32_t take_index() noexcept;
-  Ring* make_ring(std::uint32_t index) noexcept;
+  Ring* make_ring(std::uint32_t index, bool is_early) noexcept;
   void* map_file(int directory, std::uint32_t index, std::uint64_t bytes) noexcept;
   void* map_head_file(int directory, std::uint32_t index, std::uint64_t bytes) noexcept;
   static void on_thread_exit(void* ring) noexcept;
@@ -101,7 +113,9 @@ class RingPool {
   // All members are zero before prepare() (recorder.h).
   std::atomic<std::uint64_t> ring_bytes_{0};  ///< 0: kDefaultBytes
   std::atomic<bool> usable_{false};
-  std::atomic<int> directory_{0};  ///< the descriptor plus 1; 0: none
+  std::atomic<bool> keeps_rings_{false};
+  ClockSource clock_ = ClockSource::kClockGettime;  // the source whose value is 0
+  std::atomic<int> directory_{0};                   ///< the descriptor plus 1; 0: none
   std::atomic<std::uint64_t> file_ring_bytes_{0};
   std::atomic<std::uint64_t> files_left_bytes_{0};
   std::atomic<std::uint32_t> without_file_{0};

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A ring holds slots of 64 bytes. A record takes one slot, or two that follow each other.
+// A ring holds slots of 64 bytes. A record takes one slot, or two that follow each other; with the
+// text of a mark or a range it takes more, at most kMostSlots.
 //
 //    byte 0        8        16       24   25   26    27    28      32                         64
 //    +---------+--------+--------+----+----+-----+-----+-------+----------------------------+
@@ -12,7 +13,7 @@
 //    +---------+----------------------------------------------------------------------------+
 //
 // `commit` holds the slot's position plus one, and is stored last. Positions count on through all
-// laps of the ring. The second slot's commit word is stored before the first's, so a record is
+// laps of the ring. The commit words of further slots are stored before the first's, so a record is
 // visible as a whole or not at all. A slot that is from an earlier lap, torn or unused has another
 // value in its commit word.
 //
@@ -92,6 +93,11 @@ struct StatePayload {
   std::uint16_t unused;
   std::uint64_t unused2[2];
 };
+struct MarkPayload {                       // Mark, Range
+  std::uint64_t parent;                    // none: 0
+  std::uint16_t text_bytes, source_bytes;  // the slots behind have the text, and then the source
+  std::uint8_t unused[20];
+};
 struct NamePayload {
   char text[32];  // ends with NUL unless it fills the field
 };
@@ -106,6 +112,7 @@ union Payload {
   NetIbPayload net_ib;
   CopyEnginePayload copy_engine;
   StatePayload state;
+  MarkPayload mark;
   NamePayload name;
 };
 static_assert(sizeof(Payload) == 32);
@@ -144,9 +151,18 @@ struct Slot {
       Payload payload;
     } first;
     Extra extra;
+    char text[sizeof(Extra)];
   };
 };
 static_assert(sizeof(Slot) == 64);
+
+/// The longest text, and the longest source, of a mark or a range.
+inline constexpr std::size_t kMostText_bytes = 1000;
+/// The slots of a mark or a range whose text and source have so many bytes together.
+constexpr std::uint64_t slots_with_text(std::size_t text_bytes) {
+  return 1 + (text_bytes + sizeof(Slot::text) - 1) / sizeof(Slot::text);
+}
+inline constexpr std::uint64_t kMostSlots = slots_with_text(2 * kMostText_bytes);
 static_assert(offsetof(Slot, first.payload) == 32);
 static_assert(std::atomic<std::uint64_t>::is_always_lock_free);
 

@@ -12,8 +12,8 @@ namespace {
 // this is the greater count and not the sum.
 assemble::TypeCounts given_up(const JournalImage& journal, const Replayed& replayed) {
   assemble::TypeCounts made = replayed.given_up;
-  for (std::size_t type = 0; journal.losses && type < made.size(); ++type) {
-    made[type] = std::max(made[type], journal.losses->in_trace.given_up[type]);
+  for (std::size_t type = 0; type < made.size(); ++type) {
+    made[type] = std::max(made[type], journal.checkpoint.given_up[type]);
   }
   return made;
 }
@@ -36,7 +36,8 @@ exporting::Account account_of(const JournalImage& journal, const std::vector<Rin
       of.stale += ring.stale[type];
     }
     of.dropped_no_ring = before.dropped_no_ring[type];
-    of.produced += of.dropped_no_ring;
+    of.produced += of.dropped_no_ring + before.early_produced[type];
+    of.dropped_ring_full += before.early_lost[type];
     of.stale += before.stale[type];
     of.written = before.written[type] + added.written[type];
     of.merged = before.merged[type] + added.merged[type];
@@ -75,25 +76,6 @@ exporting::Account account_of(const JournalImage& journal, const std::vector<Rin
   }
   made.given_up = given_up(journal, replayed);
   return made;
-}
-
-void add_losses(const JournalImage& journal, Outcome& outcome, exporting::TraceEnd& end) {
-  if (!journal.losses) {
-    return;
-  }
-  const LossCounts& of = *journal.losses;
-  if (outcome.is_running) {
-    end.marks_lost = of.marks_lost;
-    end.ranges_lost = of.ranges_lost;
-    return;
-  }
-  end.marks_lost = of.marks - std::min(of.marks, of.in_trace.marks);
-  end.ranges_lost = of.ranges - std::min(of.ranges, of.in_trace.ranges);
-  if (*end.marks_lost != 0 || *end.ranges_lost != 0) {
-    outcome.notes.push_back(std::to_string(*end.marks_lost) + " marks and " +
-                            std::to_string(*end.ranges_lost) +
-                            " ranges of the application had not come to its trace");
-  }
 }
 
 }  // namespace ringside::recover

@@ -23,11 +23,6 @@ exporting::Account account_of(const JournalImage& journal, const std::vector<Rin
                               const exporting::WriteCounts& added, const Replayed& replayed,
                               Outcome& outcome);
 
-/// Sets how many of the application's marks and ranges are in no file, if the journal has the
-/// counts. The journal does not hold marks and ranges themselves, so those that were not in the
-/// trace are lost with the process.
-void add_losses(const JournalImage& journal, Outcome& outcome, exporting::TraceEnd& end);
-
 }  // namespace ringside::recover
 
 #endif  // RINGSIDE_PLUGIN_RECOVER_LAST_ACCOUNT_H

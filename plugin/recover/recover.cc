@@ -225,11 +225,11 @@ Result write_trace(const JournalImage& journal, const std::vector<RingImage>& ri
   outcome.records = replayed.records;
   trace.mark_process(replayed.death_ns, outcome.is_running ? "ringside recover: the process lives"
                                                            : "the process died (ringside recover)");
-  trace.account(account_of(journal, rings, file.counts(), replayed, outcome), replayed.death_ns,
-                !outcome.is_running);
+  const exporting::Account account = account_of(journal, rings, file.counts(), replayed, outcome);
+  trace.account(account, replayed.death_ns, !outcome.is_running);
   exporting::TraceEnd end{.recovered = true};
   if (!lacks_lines) {
-    add_losses(journal, outcome, end);
+    end.count_lost(account);
   }
   if (outcome.is_running) {
     end.silent_ns = silent_ns(journal.read_at_realtime_ns, journal.first_line, replayed.death_ns);

@@ -34,7 +34,6 @@ class MissingOnly final : public assemble::Sink {
     const std::uint64_t key = assemble::row_id(view.id) | assemble::kStaleKey;
     result_.stale[static_cast<std::size_t>(view.type)] += journal_.in_trace.contains(key) ? 0 : 1;
   }
-  void mark(const assemble::Mark& mark) override { trace_.mark(mark); }
   void thread(std::int32_t tid, std::string_view name) override { trace_.thread(tid, name); }
   void communicator(const assemble::Communicator& communicator) override {
     trace_.communicator(communicator);

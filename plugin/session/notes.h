@@ -5,6 +5,7 @@
 #ifndef RINGSIDE_PLUGIN_SESSION_NOTES_H
 #define RINGSIDE_PLUGIN_SESSION_NOTES_H
 
+#include <algorithm>
 #include <cstddef>
 #include <functional>
 #include <string>
@@ -14,7 +15,6 @@
 
 #include "plugin/drain/trace_writer.h"
 #include "plugin/session/log.h"
-#include "plugin/session/note_room.h"
 #include "plugin/threads/thread_role.h"
 
 namespace ringside::control {
@@ -22,9 +22,14 @@ namespace ringside::control {
 /// Called by the drain thread.
 using Note = std::function<void(TraceWriter&)>;
 
-/// The notes that wait. Used under the session's mutex.
+/// The notes that wait. Used under the session's mutex. An application that calls ringside_start in
+/// a loop is faster than the drain thread, and must not fill the memory. A start that finds no room
+/// is refused before anything is recorded: no window is ever lost.
 class Notes {
  public:
+  /// Windows that open and close, and changes of their events.
+  static constexpr std::size_t kMostOfWindows = 4096;
+
   explicit Notes(Log& log) : log_(log) {}
 
   void add(Note note) { waiting_.push_back(std::move(note)); }
@@ -33,7 +38,7 @@ class Notes {
   template <typename Told>
   void tell(Told told) {
     if constexpr (std::is_same_v<Told, WindowNote> || std::is_same_v<Told, TypesNote>) {
-      window_room_.added();
+      ++of_windows_;
     }
     add([told = std::move(told)](TraceWriter& writer)
             RINGSIDE_REQUIRES(threads::kDrainThread) { writer.apply(told); });
@@ -45,21 +50,22 @@ class Notes {
   }
 
   bool is_empty() const { return waiting_.empty(); }
-  /// Whether the notes of a start, and of the stop behind it, have room.
-  bool has_room_for_start() const { return window_room_.has_room(); }
+  /// Whether a start, and the stop that must be possible behind it, have room. Only what others
+  /// order has to ask: what the plugin does by itself is one change at a time.
+  bool has_room_for_start() const { return of_windows_ + 2 <= kMostOfWindows; }
 
   /// Moves all notes into an empty list. Returns how many of them are of windows, for
   /// windows_applied().
   std::size_t take(std::vector<Note>& notes) {
     notes.swap(waiting_);
-    return window_room_.waiting();
+    return of_windows_;
   }
-  void windows_applied(std::size_t count) { window_room_.taken(count); }
+  void windows_applied(std::size_t count) { of_windows_ -= std::min(of_windows_, count); }
 
  private:
   Log& log_;
   std::vector<Note> waiting_;
-  WindowRoom window_room_;
+  std::size_t of_windows_ = 0;  ///< notes that wait, or are not applied yet
 };
 
 /// The notes that the drain thread has taken. If memory is too short for a note, it is tried again

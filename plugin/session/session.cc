@@ -5,7 +5,6 @@
 #include <cerrno>
 #include <optional>
 #include <string_view>
-#include <sys/syscall.h>
 #include <unistd.h>
 #include <utility>
 
@@ -20,9 +19,6 @@ namespace ringside::control {
 namespace {
 
 using threads::MutexLock;
-
-// A process has one session, so a thread has one set of ranges.
-thread_local constinit ThreadRanges t_ranges;
 
 // Without directory and ending.
 std::string_view base_name(std::string_view path) {
@@ -80,22 +76,6 @@ Session::Session(const Config& config, Log& log, TraceWriter& writer,
       recording_(config, notes_),
       is_started_(recording_.started()) {
   record::g_recorder.rings().set_ring_bytes(config_.ring_bytes);
-  has_ranges_key_ = pthread_key_create(&ranges_key_, end_thread_of_application) == 0;
-}
-
-// Of a thread that ends, not of the one that calls exit(): that may be in a signal handler that has
-// interrupted mark().
-void Session::end_thread_of_application(void* session) noexcept {
-  if (record::g_recorder.is_wiped()) {
-    return;  // the child of a fork
-  }
-  while (t_ranges.open + t_ranges.lost > 0) {
-    try {
-      static_cast<Session*>(session)->mark(assemble::UserMark::What::kPop, nullptr, nullptr);
-    } catch (...) {  // out of memory: this end is lost
-    }
-  }
-  t_ranges = {};  // a later destructor of this thread may begin a range
 }
 
 // Before the first event, and before the drain thread. A process that opens no communicator has no
@@ -106,17 +86,16 @@ void Session::prepare_rings() {
     g_is_used.store(true, std::memory_order_release);
     left_over = directories_.make(config_, std::string(base_name(writer_.path())));
     const RingDirectory& rings = directories_.rings();
-    if (rings.journal() == nullptr) {
-      return;
+    if (rings.journal() != nullptr) {
+      const MemoryShare& share = rings.share();
+      writer_.keep_journal(rings.journal(), share.journal_bytes);
+      if (share.has_flight_recorder) {
+        writer_.keep_segments_in(rings.path());
+      }
+      record::g_recorder.rings().set_directory(rings.descriptor(), share.ring_bytes,
+                                               share.rings_bytes);
     }
-    const MemoryShare& share = rings.share();
-    const MutexLock lock(mutex_);  // mark() counts in the journal
-    writer_.keep_journal(rings.journal(), share.journal_bytes);
-    if (share.has_flight_recorder) {
-      writer_.keep_segments_in(rings.path());
-    }
-    record::g_recorder.rings().set_directory(rings.descriptor(), share.ring_bytes,
-                                             share.rings_bytes);
+    record::g_recorder.rings().keep_rings();
   });
   if (!left_over.empty()) {
     log_.info(left_over);
@@ -192,39 +171,6 @@ int Session::stop() {
   return RINGSIDE_OK;
 }
 
-int Session::mark(assemble::UserMark::What what, const char* text, const char* source) {
-  constexpr std::size_t kMost_bytes = 1000;
-  const auto cut = [](const char* whole) {
-    return whole != nullptr ? std::string(whole, strnlen(whole, kMost_bytes)) : std::string();
-  };
-  MarkNote made;
-  made.mark.what = what;
-  made.mark.text = cut(text);
-  made.mark.source = cut(source);
-  if (t_ranges.session != this) {
-    t_ranges = {.session = this, .tid = static_cast<std::int32_t>(syscall(SYS_gettid))};
-    if (has_ranges_key_) {
-      pthread_setspecific(ranges_key_, this);
-    }
-  }
-  made.mark.tid = t_ranges.tid;
-  const MutexLock lock(mutex_);
-  const MarkRoom::Verdict verdict = mark_room_.admit(what, t_ranges);
-  if (what != assemble::UserMark::What::kPop) {
-    writer_.count_mark(what == assemble::UserMark::What::kPush,
-                       verdict == MarkRoom::Verdict::kLost);
-  }
-  if (verdict != MarkRoom::Verdict::kGoesOn) {
-    return verdict == MarkRoom::Verdict::kNothing ? RINGSIDE_OK
-           : thread_is_running_                   ? RINGSIDE_ERROR_BUSY
-                                                  : RINGSIDE_ERROR_DISABLED;
-  }
-  // Under the mutex, so that notes are in the order of time.
-  made.ticks = record::g_recorder.ticks();
-  notes_.tell(std::move(made));
-  return RINGSIDE_OK;
-}
-
 int Session::dump(const char* path) {
   constexpr auto kDumpPatience = std::chrono::seconds(10);
   prepare_rings();
@@ -263,8 +209,6 @@ Status Session::status() {
   status.mask_changed = recording_.masks().missing() != 0;
   const int launcher_rank = writer_.facts().launcher_rank;
   status.rank = launcher_rank >= 0 ? launcher_rank : rank_.rank;
-  status.marks_lost = mark_room_.marks_lost();
-  status.ranges_lost = mark_room_.ranges_lost();
   status.plan = recording_.plan();
   status.now = recording_.plan_time();
   return status;
@@ -346,7 +290,6 @@ void Session::look_at_masks() {
 
 std::size_t Session::take_notes(std::vector<Note>& notes) {
   const MutexLock lock(mutex_);
-  writer_.set_marks_refused(mark_room_.marks_refused(), mark_room_.ranges_refused());
   orders_ = 0;
   return notes_.take(notes);
 }
@@ -383,13 +326,6 @@ std::string Session::next_dump_path_locked() {
   const std::string& trace = writer_.path();
   return trace.substr(0, trace.rfind(".json")) + ".dump" + std::to_string(++default_dumps_) +
          ".json";
-}
-
-bool Session::had_room_for_marks() {
-  const MutexLock lock(mutex_);
-  mark_room_.taken(writer_.marks_taken(), writer_.ranges_left_out());
-  mark_room_.not_written(writer_.marks_not_written(), writer_.ranges_not_written());
-  return !mark_room_.had_too_many();
 }
 
 void Session::thread_ends() noexcept {

@@ -17,7 +17,6 @@
 #include <functional>
 #include <memory>
 #include <mutex>
-#include <pthread.h>
 #include <string>
 #include <vector>
 
@@ -28,7 +27,6 @@
 #include "plugin/session/directories.h"
 #include "plugin/session/log.h"
 #include "plugin/session/marker_setup.h"
-#include "plugin/session/note_room.h"
 #include "plugin/session/notes.h"
 #include "plugin/session/recording.h"
 #include "plugin/session/status.h"
@@ -50,8 +48,6 @@ class Session {
   // The C API, with its return values (ringside/ringside.h).
   int start(const char* events);
   int stop();
-  /// A mark, or begin or end of a range. `text` and `source` may be NULL.
-  int mark(assemble::UserMark::What what, const char* text, const char* source);
   bool is_started() const { return is_started_.load(std::memory_order_relaxed); }
   int dump(const char* path);
   Status status();
@@ -92,8 +88,6 @@ class Session {
   std::shared_ptr<Dump> take_dump() RINGSIDE_REQUIRES(threads::kDrainThread);
   /// The next name beside the trace.
   std::string next_dump_path();
-  /// Counts the marks that the writer has taken or lost. False if some had no room so far.
-  bool had_room_for_marks() RINGSIDE_REQUIRES(threads::kDrainThread);
   /// The drain thread does nothing from here on.
   void thread_ends() noexcept RINGSIDE_REQUIRES(threads::kDrainThread);
 
@@ -116,7 +110,6 @@ class Session {
   /// system for long, and a client that goes away leaves its order.
   static constexpr std::size_t kMostOrders = 64;
 
-  static void end_thread_of_application(void* session) noexcept;
   void prepare_rings();
   bool ensure_thread() RINGSIDE_REQUIRES(mutex_);
   std::string next_dump_path_locked() RINGSIDE_REQUIRES(mutex_);
@@ -128,8 +121,6 @@ class Session {
   Directories directories_;
   MarkerSetup markers_;
   std::once_flag rings_made_;
-  pthread_key_t ranges_key_{};  ///< its destructor ends the ranges of a thread that ends
-  bool has_ranges_key_ = false;
 
   threads::Mutex mutex_;
   threads::Condition wake_;   ///< the drain thread waits
@@ -137,7 +128,6 @@ class Session {
   Notes notes_ RINGSIDE_GUARDED_BY(mutex_);
   Recording recording_ RINGSIDE_GUARDED_BY(mutex_);
   const std::atomic<bool>& is_started_;  ///< recording_'s, for any thread
-  MarkRoom mark_room_ RINGSIDE_GUARDED_BY(mutex_);
   std::deque<std::shared_ptr<Dump>> dumps_ RINGSIDE_GUARDED_BY(mutex_);
   std::size_t orders_ RINGSIDE_GUARDED_BY(mutex_) = 0;  ///< of tell_drain_thread(), in notes_
   int default_dumps_ RINGSIDE_GUARDED_BY(mutex_) = 0;

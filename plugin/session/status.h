@@ -17,9 +17,7 @@ struct Status {
   Recording::State state = Recording::State::kStopped;
   bool mask_changed = false;  ///< somebody else's change of NCCL's masks keeps events away
   std::int32_t rank = -1;     ///< of this process; -1: not known, or it has several
-  std::uint64_t marks_lost = 0;
-  std::uint64_t ranges_lost = 0;
-  WindowPlan plan;  ///< as of `now`
+  WindowPlan plan;            ///< as of `now`
   PlanTime now;
 };
 

@@ -90,7 +90,6 @@ class Memory final : public exporting::LineSink {
 class Nothing final : public assemble::Sink {
  public:
   void row(const assemble::Row&, const assemble::Tally&) override {}
-  void mark(const assemble::Mark&) override {}
   void thread(std::int32_t, std::string_view) override {}
   void communicator(const assemble::Communicator&) override {}
   void gpu_clock(std::uint32_t, const assemble::GpuClockFit&) override {}

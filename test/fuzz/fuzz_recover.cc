@@ -5,10 +5,12 @@
 #include <cstdlib>
 #include <cstring>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "plugin/export/chrome_trace.h"
 #include "plugin/journal/journal.h"
+#include "plugin/record/marks.h"
 #include "plugin/record/names.h"
 #include "plugin/record/ring.h"
 #include "plugin/recover/last_account.h"
@@ -87,9 +89,14 @@ std::vector<std::uint64_t> journal_image() {
   for (const assemble::RecordView& record : records()) {
     journal.append(record, 0);
   }
+  const std::string text(100, 't');
+  assemble::RecordView range = view(EventType{}, RecordKind::kStart, 1000, 0);
+  range.type = EventType::kRange;
+  range.id = record::mark_id(range.id);
+  range.payload.mark = {0, 90, 10, {}};
+  range.text = text;
+  journal.append(range, 0);
   journal.written(assemble::row_id(records()[3].id));
-  journal.count_mark(false, true);
-  journal.count_mark(true, false);
   assemble::Checkpoint made{};
   made.segment = 1;
   made.clock_ticks = {1000, 2'000'000};
@@ -131,6 +138,7 @@ std::vector<std::uint64_t> ring_image() {
     }
     ring->commit(count);
   }
+  record::append_mark(*ring, "a text that needs more than one slot of sixty-four bytes", 1000);
   std::memcpy(words.data(), memory.get(), words.size() * 8);
   return words;
 }
@@ -179,8 +187,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const recover::Replayed replayed = recover::replay(journal, rings, trace);
   recover::Outcome outcome;
   exporting::TraceEnd end{.recovered = true};
-  trace.account(recover::account_of(journal, rings, {}, replayed, outcome), 0, true);
-  recover::add_losses(journal, outcome, end);
+  const exporting::Account account = recover::account_of(journal, rings, {}, replayed, outcome);
+  trace.account(account, 0, true);
+  end.count_lost(account);
   trace.end(0, replayed.operations, end);
   if (nowhere.bytes > std::size_t{1} << 24) {
     std::abort();  // a few records cannot be that many lines

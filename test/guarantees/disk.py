@@ -49,8 +49,7 @@ def check_files(house):
         require("window" in {key for event in events if event["name"] == "ringside_window"
                              for key in event["args"]}, f"{path.name} has no window")
     account = house.account(paths[-1])
-    produced = {name: numbers["produced"] for name, numbers in account["by_type"].items()}
-    require(produced == dict(house.called()), f"produced {produced}, called {dict(house.called())}")
+    house.has_all(account)
     written = {"Coll": 0, "ProxyOp": 0}
     for path in paths:
         for event in lines_of(path):

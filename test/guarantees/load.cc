@@ -152,7 +152,6 @@ int short_threads(const Program& program) {
 
 int notes(const Program& program) {
   Loaded loaded(program.path, program.abi);
-  loaded.new_communicator(1);
   const auto mark = reinterpret_cast<decltype(&ringside_mark)>(c_function(loaded, "ringside_mark"));
   const auto push = reinterpret_cast<decltype(&ringside_push)>(c_function(loaded, "ringside_push"));
   const auto pop = reinterpret_cast<decltype(&ringside_pop)>(c_function(loaded, "ringside_pop"));
@@ -163,8 +162,12 @@ int notes(const Program& program) {
   std::uint64_t marks_lost = 0;
   std::uint64_t ranges_lost = 0;
   std::uint64_t starts_refused = 0;
+  push("around all", nullptr);  // into a ring that is in no file
+  loaded.new_communicator(1);
+  while (status_of(loaded).bytes_written == 0) {  // until the drain thread has taken it from there
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
   const Resources before = resources();
-  push("around all", nullptr);
   for (std::uint64_t i = 0; i < program.number(0); ++i) {
     marks_lost += mark(text.c_str()) == RINGSIDE_ERROR_BUSY ? 1 : 0;
     ranges_lost += push("outer", nullptr) == RINGSIDE_ERROR_BUSY ? 1 : 0;
@@ -172,7 +175,10 @@ int notes(const Program& program) {
     pop();
     pop();
   }
-  pop();
+  const bool is_killed = program.arguments.size() > 3;
+  if (!is_killed) {
+    pop();
+  }
   const Resources after = resources();
   for (std::uint64_t i = 0; i < program.number(1); ++i) {
     stop();
@@ -187,7 +193,7 @@ int notes(const Program& program) {
       static_cast<unsigned long long>(status.windows), status.started,
       after.rss_kib - before.rss_kib);
   std::fflush(stdout);
-  if (program.arguments.size() > 3) {
+  if (is_killed) {
     kill(getpid(), SIGKILL);
   }
   return 0;

@@ -74,7 +74,7 @@ def pipes(options):
 def handlers(options):
     """exit() in a handler of SIGTERM that comes while a call holds the session's mutex; and exit() while
     another thread stands still there, as one that a debugger has stopped."""
-    for function in ("status", "stop", "start", "mark", "dump"):
+    for function in ("status", "stop", "start", "dump"):
         with House(options) as house:
             ends(house.begin("steps", "communicator:1", "call:100", f"exit_in:{function}",
                              LD_PRELOAD=options.in_lock), 3, f"exit in a handler within {function}")

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Proves that NCCL's threads pay neither an allocation, nor a lock, nor a system call once a thread
-// is known: a million callbacks of every kind that a table has, bogus handles among them, under
-// counting allocators and locks and a seccomp filter of this thread that kills at any system call.
+// is known: a million callbacks of every kind that a table has, bogus handles among them, and the
+// application's marks and ranges, under counting allocators and locks and a seccomp filter of this
+// thread that kills at any system call.
 //
 // usage: hot_path PLUGIN VERSION
 // Exit: 0 clean, 1 not clean, 77 cannot be shown here; killed (SIGSYS) at a system call.
@@ -20,6 +21,7 @@
 #include <unistd.h>
 
 #include "plugin/record/clock.h"
+#include "ringside/ringside.h"
 #include "test/bench/descriptors.h"
 #include "test/bench/profiler_table.h"
 
@@ -168,6 +170,25 @@ int one_round(const bench::ProfilerTable& table, int version, void* context, voi
   return calls + 7;
 }
 
+/// The application's marks and ranges.
+struct Marks {
+  decltype(&ringside_mark) mark;
+  decltype(&ringside_push) push;
+  decltype(&ringside_pop) pop;
+
+  explicit Marks(void* library)
+      : mark(reinterpret_cast<decltype(mark)>(dlsym(library, "ringside_mark"))),
+        push(reinterpret_cast<decltype(push)>(dlsym(library, "ringside_push"))),
+        pop(reinterpret_cast<decltype(pop)>(dlsym(library, "ringside_pop"))) {}
+  int one_round() const {
+    push("step", "train.py:17");
+    mark("half way");
+    pop();
+    pop();  // one too many
+    return 4;
+  }
+};
+
 int watch(const char* path, int version) {
   void* const library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
   if (library == nullptr) {
@@ -191,6 +212,7 @@ int watch(const char* path, int version) {
       table->start_event(context, &parents[0], &descriptors[0]);
     }
   }
+  const Marks marks(library);
   if (!forbid_system_calls()) {
     std::perror("seccomp");
     return 77;
@@ -198,7 +220,7 @@ int watch(const char* path, int version) {
   t_watched = true;
   int calls = 0;
   while (calls < kCallbacks) {
-    calls += one_round(*table, version, context, parents, descriptors);
+    calls += one_round(*table, version, context, parents, descriptors) + marks.one_round();
   }
   t_watched = false;
   // Nothing can be printed any more: the status says what was found.

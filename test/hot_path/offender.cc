@@ -66,3 +66,13 @@ extern "C" __attribute__((visibility("default")))
 const ringside::bench::ProfilerTable ncclProfiler_v6 = {
     "offender", reinterpret_cast<void*>(&init), &start_event, &stop_event, &record_event_state,
     &finalize};
+
+extern "C" int ringside_mark(const char* /*text*/) {
+  return 0;
+}
+extern "C" int ringside_push(const char* /*text*/, const char* /*source*/) {
+  return 0;
+}
+extern "C" int ringside_pop() {
+  return 0;
+}

@@ -137,6 +137,9 @@ bool read_account(const Members& args, model::TraceFile& file) {
       return false;
     }
     for (const Member& type : *types) {
+      if (type.key == "Mark" || type.key == "Range") {
+        continue;
+      }
       const auto counts = members_of(type.value);
       if (!counts || !add_counts(type.key, *counts, account)) {
         return false;

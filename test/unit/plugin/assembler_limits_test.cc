@@ -221,10 +221,8 @@ TEST_CASE("threads that come and go leave nothing behind") {
   std::size_t most = 0;
   for (std::int32_t tid = 1; tid <= 50'000; ++tid) {
     script.stop(script.start(EventType::kGroupApi, 0, tid), tid);
-    script.assembler.mark({assemble::UserMark::What::kPush, script.now, tid, "range", {}});
-    script.assembler.mark({assemble::UserMark::What::kPop, script.now, tid, {}, {}});
+    script.stop(script.push("range", tid), tid);
     if (tid % 10 == 0) {
-      script.assembler.take_marks(script.now);
       script.settle(100 * kMillisecond);
     }
     most = std::max(most, script.assembler.known_threads());

@@ -4,6 +4,8 @@
 #ifndef RINGSIDE_TEST_UNIT_PLUGIN_ASSEMBLER_SCRIPT_H
 #define RINGSIDE_TEST_UNIT_PLUGIN_ASSEMBLER_SCRIPT_H
 
+#include <string>
+
 #include "plugin/assemble/assembler.h"
 #include "plugin/record/names.h"
 #include "test/unit/plugin/collecting_sink.h"
@@ -39,7 +41,7 @@ struct Script {
   RecordView view(RecordKind kind, EventId id, std::int32_t tid) {
     RecordView made{};
     made.kind = kind;
-    made.type = record::event_type(id);
+    made.type = record::is_mark_id(id) ? EventType::kRange : record::event_type(id);
     made.id = id;
     made.tid = tid;
     made.context = 1;
@@ -74,6 +76,23 @@ struct Script {
     }
     assembler.record(made);
     return id;
+  }
+  /// A mark or a range of the application.
+  EventId mark(EventType type, const std::string& text, std::int32_t tid = 10) {
+    const EventId id = record::mark_id(record::make_event_id(EventType{}, false, 0, ++counter));
+    const std::string source = "train.py:17";
+    const std::string both = text + source;
+    RecordView made = view(RecordKind::kStart, id, tid);
+    made.type = type;
+    made.context = 0;
+    made.payload.mark = {
+        0, static_cast<std::uint16_t>(text.size()), static_cast<std::uint16_t>(source.size()), {}};
+    made.text = both;
+    assembler.record(made);
+    return id;
+  }
+  EventId push(const std::string& text, std::int32_t tid = 10) {
+    return mark(EventType::kRange, text, tid);
   }
   void kernel(EventId parent, std::uint64_t gpu_start, std::uint64_t gpu_stop,
               std::uint8_t channel) {

@@ -34,6 +34,7 @@ class CollectingSink final : public assemble::Sink {
                    [&](const assemble::KernelRow* kernel) { kernels.push_back(*kernel); },
                    [&](const assemble::ControlRow* control) { controls.push_back(*control); },
                    [&](const assemble::NetRow* net) { nets.push_back(*net); },
+                   [&](const assemble::Mark* mark) { marks.push_back(*mark); },
                    [](const assemble::CopyEngineRow*) {}},
                row);
     starts += tally.starts;
@@ -44,7 +45,7 @@ class CollectingSink final : public assemble::Sink {
       operations_sampled_out.push_back(*of->operation);
     }
   }
-  void mark(const assemble::Mark& row) override { marks.push_back(row); }
+  void range_begins(const assemble::Mark& range) override { marks.push_back(range); }
   void thread(std::int32_t, std::string_view) override {}
   void communicator(const assemble::Communicator& row) override { communicators.push_back(row); }
   void gpu_clock(std::uint32_t, const assemble::GpuClockFit&) override {}

@@ -264,29 +264,27 @@ TEST_CASE("What has no room in the notes is counted, and takes none from the oth
   CHECK(image.bad_entries == 0);
 }
 
-TEST_CASE("A journal counts marks at once, and what the trace has with the checkpoint") {
+TEST_CASE("A journal keeps the texts of marks and ranges, whole, when it makes room") {
   Memory memory;
   Journal journal(memory.data(), memory.size(), 1, 1);
-  journal.count_mark(false, false);
-  REQUIRE(memory.read().losses);
-  CHECK(memory.read().losses->marks == 1);
-  for (int i = 0; i < 3; ++i) {
-    journal.count_mark(true, i == 2);
-    journal.count_mark(false, true);
+  const std::string text = std::string(record::kMostText_bytes, 't') + "train.py:17";
+  for (std::uint64_t counter = 1; counter <= 2; ++counter) {
+    assemble::RecordView made = view(counter, RecordKind::kStart);
+    made.type = record::EventType::kRange;
+    made.id = record::mark_id(record::make_event_id(record::EventType{}, false, 0, counter));
+    made.payload.mark = {0, record::kMostText_bytes, 11, {}};
+    made.text = text;
+    REQUIRE(journal.append(made, 0));
   }
-  assemble::TraceCounts counts{2, 1, {}};
-  counts.given_up[4] = 9;
-  journal.checkpoint({}, kAll, counts);
-  journal.count_mark(false, false);
+  journal.make_room([](std::span<assemble::Question> asked) {
+    REQUIRE(asked.size() == 2);
+    asked[1].is_needed = true;
+  });
   const recover::JournalImage image = memory.read();
-  REQUIRE(image.losses);
-  CHECK(image.losses->marks == 5);
-  CHECK(image.losses->marks_lost == 3);
-  CHECK(image.losses->ranges == 3);
-  CHECK(image.losses->ranges_lost == 1);
-  CHECK(image.losses->in_trace.marks == 2);
-  CHECK(image.losses->in_trace.ranges == 1);
-  CHECK(image.losses->in_trace.given_up[4] == 9);
+  REQUIRE(image.records.size() == 1);
+  CHECK(image.bad_entries == 0);
+  CHECK(record::event_counter(image.records[0].view.id) == 2);
+  CHECK(image.records[0].view.text == text);
 }
 
 TEST_CASE("A journal of another version, or with a head of another size, is not read") {

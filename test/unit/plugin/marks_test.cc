@@ -6,22 +6,12 @@
 
 using namespace ringside;
 using assemble::Mark;
-using assemble::UserMark;
+using record::EventId;
 using record::EventType;
 using test::kMillisecond;
 using test::Script;
 
 namespace {
-
-void say(Script& script, UserMark::What what, const char* text, std::int32_t tid = 10) {
-  UserMark mark;
-  mark.what = what;
-  mark.ts_ns = script.now += 1000;
-  mark.tid = tid;
-  mark.text = text;
-  mark.source = what == UserMark::What::kPush ? "train.py:17" : "";
-  script.assembler.mark(std::move(mark));
-}
 
 std::vector<Mark> ended(const Script& script) {
   std::vector<Mark> found;
@@ -33,67 +23,69 @@ std::vector<Mark> ended(const Script& script) {
   return found;
 }
 
+std::uint64_t ranges_in(const assemble::TypeCounts& counts) {
+  return counts[static_cast<std::size_t>(EventType::kRange)];
+}
+
 }  // namespace
 
 TEST_CASE("ranges nest, and calls lie within them") {
   Script script;
-  say(script, UserMark::What::kPush, "step");
-  say(script, UserMark::What::kPush, "forward");
+  const EventId step = script.push("step");
+  const EventId forward = script.push("forward");
   const auto coll = script.start(EventType::kColl, 0);
   script.stop(coll);
-  say(script, UserMark::What::kPop, "");
-  say(script, UserMark::What::kPop, "");
-  say(script, UserMark::What::kPop, "");  // one too many
-  script.assembler.take_marks(script.now);
+  script.stop(forward);
+  script.stop(step);
   const auto ranges = ended(script);
   REQUIRE(ranges.size() == 2);
   CHECK(ranges[0].text == "forward");
   CHECK(ranges[0].source == "train.py:17");
-  CHECK(ranges[0].number == 2);
+  CHECK(ranges[0].id == assemble::row_id(forward));
   CHECK(ranges[0].nests);
   CHECK(ranges[1].text == "step");
-  CHECK(ranges[1].number == 1);
+  CHECK(ranges[1].id == assemble::row_id(step));
   REQUIRE(script.sink.calls.size() == 1);
   const assemble::Call& call = script.sink.calls[0];
   CHECK(call.nests);
-  CHECK(ranges[1].ts_ns < ranges[0].ts_ns);
-  CHECK(ranges[0].ts_ns < call.start_ns);
+  CHECK(ranges[1].start_ns < ranges[0].start_ns);
+  CHECK(ranges[0].start_ns < call.start_ns);
   CHECK(call.end_ns < ranges[0].end_ns);
   CHECK(ranges[0].end_ns < ranges[1].end_ns);
 }
 
 TEST_CASE("a range that ends within a group that began in it is no slice of the thread") {
   Script script;
-  say(script, UserMark::What::kPush, "crossed");
+  const EventId crossed = script.push("crossed");
   const auto group = script.start(EventType::kGroup, 0);
-  say(script, UserMark::What::kPop, "");
+  script.stop(crossed);
   script.stop(group);
-  script.assembler.take_marks(script.now);
   REQUIRE(ended(script).size() == 1);
   CHECK_FALSE(ended(script)[0].nests);
   REQUIRE(script.sink.calls.size() == 1);
   CHECK(script.sink.calls[0].nests);
 }
 
-TEST_CASE("ranges of a thread wait for its older records, and for none of others") {
+TEST_CASE("a range is shown when it begins, and counted when it ends; a mark at once") {
   Script script;
-  say(script, UserMark::What::kPush, "here");
-  CHECK(script.sink.marks.empty());
-  script.stop(script.start(EventType::kColl, 0, 11));
-  CHECK(script.sink.marks.empty());
-  script.stop(script.start(EventType::kColl, 0, 10));
+  const EventId range = script.push("here");
   REQUIRE(script.sink.marks.size() == 1);
   CHECK(script.sink.marks[0].end_ns == assemble::kUnknownTime);
-  say(script, UserMark::What::kMark, "moment");
+  CHECK(script.sink.starts == 0);
+  script.mark(EventType::kMark, "moment");
   REQUIRE(script.sink.marks.size() == 2);
   CHECK_FALSE(script.sink.marks[1].is_range);
+  CHECK(script.sink.marks[1].text == "moment");
+  CHECK(script.sink.starts == 1);
+  script.stop(range);
+  CHECK(script.sink.starts == 2);
+  CHECK(script.sink.joined == 1);
 }
 
 TEST_CASE("ranges that are open are shown in flight, inner ones within outer ones") {
   Script script;
-  say(script, UserMark::What::kPush, "outer");
-  say(script, UserMark::What::kPush, "inner");
-  script.assembler.take_marks(script.now);
+  script.push("outer");
+  script.push("inner");
   test::CollectingSink dump;
   script.assembler.write_in_flight(dump, script.now += kMillisecond);
   REQUIRE(dump.marks.size() == 2);
@@ -102,19 +94,25 @@ TEST_CASE("ranges that are open are shown in flight, inner ones within outer one
   CHECK(dump.marks[1].end_ns < dump.marks[0].end_ns);
   script.assembler.close(script.now += kMillisecond);
   CHECK(script.sink.marks.size() == 4);
+  CHECK(script.sink.starts == 2);
 }
 
-TEST_CASE("ranges that are never ended do not pile up, and later ends are not theirs") {
-  Script script;
-  for (int i = 0; i < 1000; ++i) {
-    say(script, UserMark::What::kPush, "leaked");
+TEST_CASE("ranges that are never ended do not pile up, and are not evicted for others") {
+  Script script(6, false, {.events = 10'000});
+  std::vector<EventId> begun;
+  for (int i = 0; i < 5000; ++i) {
+    begun.push_back(script.push("leaked"));
   }
-  script.assembler.take_marks(script.now);
-  CHECK(script.assembler.held_events() == 256);
-  for (int i = 0; i < 1000; ++i) {
-    say(script, UserMark::What::kPop, "");
+  CHECK(script.assembler.held_events() == assemble::UserMarks::kMostOpen);
+  CHECK(ranges_in(script.assembler.counts().dropped_memory) == 5000 - 4096);
+  for (int i = 0; i < 20'000; ++i) {
+    script.start(EventType::kNetPlugin, 0);  // and never a stop
   }
-  script.assembler.take_marks(script.now);
-  CHECK(ended(script).size() == 256);
-  CHECK(script.assembler.held_events() == 0);
+  CHECK(ranges_in(script.assembler.counts().given_up) == 0);
+  for (auto id = begun.rbegin(); id != begun.rend(); ++id) {
+    script.stop(*id);
+  }
+  CHECK(ended(script).size() == assemble::UserMarks::kMostOpen);
+  script.settle(2 * test::kSecond);
+  CHECK(ranges_in(script.assembler.counts().stale) == 5000 - 4096);
 }

@@ -75,7 +75,7 @@ TEST_CASE("notes of windows keep their room until they are applied") {
   }
   std::vector<Note> taken;
   const std::size_t windows = notes.take(taken);
-  CHECK(windows == WindowRoom::kMost);
+  CHECK(windows == Notes::kMostOfWindows);
   CHECK(taken.size() == windows);
   CHECK(notes.is_empty());
   CHECK_FALSE(notes.has_room_for_start());

@@ -4,9 +4,12 @@
 // accounted for.
 #include "plugin/record/recorder.h"
 
+#include <algorithm>
 #include <atomic>
 #include <memory>
+#include <string>
 #include <thread>
+#include <vector>
 
 #include "plugin/assemble/assembler.h"
 #include "plugin/assemble/clock_model.h"
@@ -350,4 +353,130 @@ TEST_CASE("what InfiniBand and sockets tell of an event comes through, in one sl
   CHECK(rows[4].length_bytes == 2 * kFourGiB);
   CHECK(rows[5].net_id == 0x90007);
   CHECK(rows[5].length_bytes == 0);
+}
+
+namespace {
+
+constexpr auto kMark = static_cast<std::size_t>(EventType::kMark);
+constexpr auto kRange = static_cast<std::size_t>(EventType::kRange);
+
+std::vector<assemble::Mark> rows_of_marks(const test::CollectingSink& sink) {
+  std::vector<assemble::Mark> rows;
+  for (const assemble::Mark& mark : sink.marks) {
+    if (!mark.is_range || mark.end_ns != assemble::kUnknownTime) {
+      rows.push_back(mark);
+    }
+  }
+  return rows;
+}
+
+}  // namespace
+
+TEST_CASE("marks and ranges are records of their thread, whose texts are cut") {
+  Fixture fixture;
+  record::Recorder& recorder = *fixture.recorder;
+  const std::string longest(record::kMostText_bytes, 'x');
+  fixture.on_thread([&] {
+    recorder.pop();  // no range is open, and no ring is made for it
+    CHECK(recorder.rings().count() == 0);
+    CHECK(recorder.push("outer", "train.py:1"));
+    recorder.rings().keep_rings();
+    CHECK(recorder.push(longest + "y", longest + "z"));
+    CHECK(recorder.mark(""));
+    recorder.pop();
+    recorder.pop();
+    recorder.pop();
+  });
+  CHECK(recorder.rings().count() == 2);  // the first one was left when the second was made
+  fixture.drain();
+  const auto rows = rows_of_marks(fixture.sink);
+  REQUIRE(rows.size() == 3);
+  CHECK(rows[0].text.empty());
+  CHECK(rows[1].text == longest);
+  CHECK(rows[1].source == longest);
+  CHECK(rows[2].text == "outer");
+  CHECK(rows[2].source == "train.py:1");
+  CHECK(rows[2].nests);
+  CHECK_FALSE(rows[2].in_flight);
+  CHECK(rows[2].end_ns > rows[1].end_ns);
+  CHECK(fixture.assembler.counts().consumed[kMark] == 1);
+  CHECK(fixture.assembler.counts().consumed[kRange] == 4);
+  CHECK(fixture.total(&record::ProducerCounts::produced) == 5);
+  CHECK(fixture.sink.starts + fixture.sink.joined == 5);
+}
+
+TEST_CASE("a full ring loses marks and whole ranges, but never the end of a range") {
+  Fixture fixture;
+  record::Recorder& recorder = *fixture.recorder;
+  recorder.rings().keep_rings();
+  fixture.on_thread([&] {
+    CHECK(recorder.push("kept", ""));
+    while (recorder.mark("a mark")) {
+    }
+    while (recorder.mark("")) {
+    }
+    fixture.stop(fixture.start(EventType::kGroup));  // NCCL's events have no room either
+    CHECK_FALSE(recorder.push("lost", ""));
+    CHECK_FALSE(recorder.push("lost", ""));
+    recorder.pop();
+    recorder.pop();
+    recorder.pop();
+  });
+  const auto& counts = recorder.rings().ring(0)->counts;
+  CHECK(counts.dropped_ring_full[kMark] == 2);
+  CHECK(counts.dropped_ring_full[kRange] == 2);
+  CHECK(counts.dropped_parent[kRange] == 2);
+  CHECK(counts.dropped_ring_full[static_cast<std::size_t>(EventType::kGroup)] == 1);
+  fixture.drain();
+  const auto rows = rows_of_marks(fixture.sink);
+  CHECK(rows.back().text == "kept");
+  CHECK_FALSE(rows.back().in_flight);
+  CHECK(fixture.assembler.counts().consumed[kRange] == 2);
+}
+
+TEST_CASE("ranges nest 256 deep, and end with their thread") {
+  Fixture fixture;
+  record::Recorder& recorder = *fixture.recorder;
+  fixture.on_thread([&] {
+    for (std::size_t i = 0; i < record::OpenRanges::kMost; ++i) {
+      CHECK(recorder.push("open", ""));
+    }
+    CHECK_FALSE(recorder.push("too deep", ""));
+  });
+  fixture.drain();
+  const auto rows = rows_of_marks(fixture.sink);
+  CHECK(rows.size() == record::OpenRanges::kMost);
+  CHECK(std::none_of(rows.begin(), rows.end(), [](const auto& row) { return row.in_flight; }));
+  CHECK(recorder.rings().ring(0)->counts.dropped_parent[kRange] == 1);
+  CHECK(recorder.rings().ring(0)->kept_slots == 0);
+}
+
+TEST_CASE("texts of marks stay whole while another thread reads the ring") {
+  Fixture fixture;
+  std::atomic<bool> has_ended{false};
+  std::uint64_t made = 0;
+  std::thread application([&] {
+    std::string text;
+    for (int i = 0; i < 20'000; ++i) {
+      text.assign(static_cast<std::size_t>(i % 300), static_cast<char>('a' + i % 26));
+      made += fixture.recorder->push(text, text) ? 1 : 0;
+      fixture.recorder->pop();
+    }
+    has_ended = true;
+  });
+  while (!has_ended) {
+    fixture.read();
+  }
+  application.join();
+  fixture.drain();
+  std::uint64_t found = 0;
+  bool all_are_whole = true;
+  for (const assemble::Mark& mark : rows_of_marks(fixture.sink)) {
+    ++found;
+    all_are_whole = all_are_whole && mark.text == mark.source && !mark.in_flight &&
+                    mark.text.find_first_not_of(mark.text.substr(0, 1)) == std::string::npos;
+  }
+  CHECK(found == made);
+  CHECK(made > 0);
+  CHECK(all_are_whole);
 }

@@ -17,6 +17,7 @@
 #include "plugin/export/trace_file.h"
 #include "plugin/journal/journal_format.h"
 #include "plugin/journal/ring_image.h"
+#include "plugin/record/marks.h"
 #include "plugin/record/recorder.h"
 #include "plugin/record/ring_pool.h"
 #include "plugin/recover/begun_trace.h"
@@ -103,6 +104,49 @@ TEST_CASE("A ring's file has what was not taken, and no more") {
     }
   }
   CHECK(image.bad_records == 0);
+}
+
+TEST_CASE("A ring's file has marks whole, or not at all") {
+  const RingFiles directory;
+  record::RingPool pool;
+  pool.prepare();
+  pool.set_directory(directory.descriptor, record::RingPool::kLeastBytes, std::uint64_t{1} << 30);
+  record::Ring* const ring = pool.current();
+  REQUIRE(ring != nullptr);
+  const std::string text(record::kMostText_bytes, 't');
+  REQUIRE(record::append_mark(*ring, "first", 1));
+  REQUIRE(record::open_range(*ring, text, "train.py:17", 2));
+  REQUIRE(record::append_mark(*ring, text, 3));
+  const std::uint64_t end = ring->position;
+  record::close_range(*ring, 4);
+  pool.close_in_child();
+  std::vector<std::byte> file = directory.file("ring.0000");
+  {
+    recover::RingImage image;
+    REQUIRE(recover::read_ring(file, image).is_ok());
+    REQUIRE(image.records.size() == 4);
+    CHECK(image.records[0].text == "first");
+    CHECK(image.records[1].text == text + "train.py:17");
+    CHECK(image.records[2].text == text);
+    CHECK(image.records[3].id == image.records[1].id);
+    CHECK(image.bad_records == 0);
+  }
+  // The thread died before it had published the last slot of the second mark.
+  std::fill_n(file.begin() + static_cast<std::ptrdiff_t>(sizeof(record::Ring) +
+                                                         (end - 1) * sizeof(record::Slot)),
+              sizeof(std::uint64_t), std::byte{0});
+  recover::RingImage torn;
+  REQUIRE(recover::read_ring(file, torn).is_ok());
+  CHECK(torn.records.size() == 2);
+  // A length that the slots do not have.
+  auto* const payload = file.data() + sizeof(record::Ring) + offsetof(record::Slot, first.payload);
+  const std::uint16_t wrong_bytes = 900;
+  std::memcpy(payload + offsetof(record::MarkPayload, text_bytes), &wrong_bytes,
+              sizeof wrong_bytes);
+  recover::RingImage wrong;
+  REQUIRE(recover::read_ring(file, wrong).is_ok());
+  CHECK(wrong.records.size() == 1);
+  CHECK(wrong.bad_records == 1);
 }
 
 TEST_CASE("A process that died before it had written a word leaves nothing, and nothing stays") {
