@@ -9,6 +9,7 @@
 #include "analyzer/cli/commands.h"
 #include "analyzer/cli/output.h"
 #include "analyzer/cli/recovery_text.h"
+#include "analyzer/model/printable.h"
 #include "analyzer/report/numbers.h"
 #include "launch/files.h"
 #include "plugin/session/control_place.h"
@@ -86,16 +87,17 @@ ExitStatus print_dry_run(const RecoverOptions& options, const Directories& found
   std::string text;
   for (const auto& [directory, is_named] : found) {
     const auto known = recover::final_path(directory);
-    text += directory;
+    text += model::printable(directory);
     if (!known) {
       text += ": no trace: the process runs, or its journal cannot be read\n";
       continue;
     }
     const std::filesystem::path trace = *known;
-    text += ": " + (trace.empty() ? "nothing to recover"
-                    : options.output_directory.empty()
-                        ? trace.string()
-                        : options.output_directory + '/' + trace.filename().string());
+    text +=
+        ": " + (trace.empty() ? "nothing to recover"
+                : options.output_directory.empty()
+                    ? model::printable(trace.string())
+                    : options.output_directory + '/' + model::printable(trace.filename().string()));
     text += options.keep ? "; rings would be kept\n" : "; rings would be removed\n";
   }
   return print(text) ? kExitOk : kExitInternal;
@@ -168,14 +170,14 @@ ExitStatus run_recover(const RecoverOptions& options) {
 }  // namespace
 
 std::string recovery_text(const std::string& directory, const recover::Outcome& outcome) {
-  std::string text = directory + ": ";
+  std::string text = model::printable(directory) + ": ";
   if (outcome.trace.empty()) {
     return text + "nothing to recover" + (outcome.removed ? "; removed\n" : "\n");
   }
-  text += outcome.trace + ": " + report::counted(outcome.operations_before, "operation") +
-          " in the trace, " + std::to_string(outcome.operations) + " recovered (" +
-          std::to_string(outcome.in_flight) + " in flight), from " +
-          report::counted(outcome.records, "record") + " of process " +
+  text += model::printable(outcome.trace) + ": " +
+          report::counted(outcome.operations_before, "operation") + " in the trace, " +
+          std::to_string(outcome.operations) + " recovered (" + std::to_string(outcome.in_flight) +
+          " in flight), from " + report::counted(outcome.records, "record") + " of process " +
           std::to_string(outcome.pid) + "; " + std::to_string(outcome.lost) + " of " +
           report::counted(outcome.callbacks, "callback") + " lost with it";
   return text + (outcome.removed ? "; rings removed\n" : "; rings kept\n");

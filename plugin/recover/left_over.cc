@@ -24,6 +24,9 @@ constexpr int kAttemptsWithRings = 20;
 // The journal and the rings are at most this large (RINGSIDE_JOURNAL_BYTES, RINGSIDE_RING_BYTES).
 constexpr std::size_t kMostBytes = (std::size_t{4} << 30) + (std::size_t{1} << 20);
 
+// So much is read of another user's journal and rings together: their sizes cost that user nothing.
+constexpr std::size_t kMostOfOthersBytes = std::size_t{256} << 20;
+
 }  // namespace
 
 LeftOver::~LeftOver() {
@@ -74,7 +77,7 @@ bool LeftOver::has_files() const {
   return has_any;
 }
 
-Result LeftOver::read_all(int file, std::vector<std::byte>& bytes) const {
+Result LeftOver::read_all(int file, std::vector<std::byte>& bytes) {
   struct stat about {};
   if (fstat(file, &about) != 0 || !S_ISREG(about.st_mode)) {
     return {EBADMSG, "is not a file"};
@@ -85,7 +88,11 @@ Result LeftOver::read_all(int file, std::vector<std::byte>& bytes) const {
   if (static_cast<std::size_t>(about.st_size) > kMostBytes) {
     return {EBADMSG, "is larger than any that the plugin makes"};
   }
+  if (!is_own_ && static_cast<std::size_t>(about.st_size) > left_bytes_) {
+    return {EFBIG, "is too much: of another user's process, 256 MiB are read"};
+  }
   bytes.resize(static_cast<std::size_t>(about.st_size));
+  left_bytes_ -= is_own_ ? 0 : bytes.size();
   std::size_t have = 0;
   while (have < bytes.size()) {
     const ssize_t got =
@@ -102,7 +109,7 @@ Result LeftOver::read_all(int file, std::vector<std::byte>& bytes) const {
   return {};
 }
 
-Result LeftOver::read_file(const char* name, std::vector<std::byte>& bytes) const {
+Result LeftOver::read_file(const char* name, std::vector<std::byte>& bytes) {
   const int file = openat(directory_, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
   if (file < 0) {
     return Result(errno).about("cannot be opened");
@@ -198,6 +205,7 @@ std::uint64_t LeftOver::turns() const {
 void LeftOver::read_rings(std::vector<RingImage>& rings, std::vector<std::string>& notes) {
   std::vector<std::byte> bytes;
   unread_rings_ = 0;
+  left_bytes_ = kMostOfOthersBytes;
   for (std::uint32_t i = 0; i < record::kMaxRings; ++i) {
     const auto name = record::RingPool::file_name(i);
     if (faccessat(directory_, name.data(), F_OK, AT_SYMLINK_NOFOLLOW) != 0) {

@@ -54,8 +54,8 @@ class LeftOver {
   std::uint64_t turns() const;
   void read_rings(std::vector<RingImage>& rings, std::vector<std::string>& notes);
   bool has_files() const;
-  Result read_file(const char* name, std::vector<std::byte>& bytes) const;
-  Result read_all(int file, std::vector<std::byte>& bytes) const;
+  Result read_file(const char* name, std::vector<std::byte>& bytes);
+  Result read_all(int file, std::vector<std::byte>& bytes);
 
   std::string path_;
   int directory_ = -1;
@@ -65,6 +65,7 @@ class LeftOver {
   uid_t owner_ = 0;
   bool is_remains_ = false;
   std::size_t unread_rings_ = 0;
+  std::size_t left_bytes_ = 0;  ///< how much may still be read of another user's
 };
 
 }  // namespace ringside::recover

@@ -243,6 +243,32 @@ def foreign(options):
         require("have died" not in house.said(), house.said())
 
 
+def hostile(options):
+    """Files whose sizes cost another user nothing take no memory, and names of directories are no orders for
+    a terminal."""
+    if os.geteuid() != 0:
+        return
+    with House(options) as house:
+        rings = killed(house)
+        bad = rings.with_name("ringside.job.\x1b]0;x\x07\n.rings")
+        rings.rename(bad)
+        for name in ("journal", "ring.0000", "ring.0001", "ring.0002"):
+            with open(bad / name, "ab") as file:
+                file.truncate(800 * MIB)  # has no blocks
+        for path in (bad, *bad.iterdir()):
+            os.chown(path, 65534, 65534)
+        for what in ("--dry-run", "--keep"):
+            done = subprocess.run([options.ringside, "recover", what, "--output", str(house.root / "to"), str(house.rings)],
+                                  capture_output=True, timeout=90, check=False)
+            said = done.stdout + done.stderr
+            require(not set(said) & {0x1b, 0x07} and b".rings" in said, f"{done}")
+            require(all(line.startswith((b"ringside recover: /", b"/")) for line in said.splitlines()), f"{done}")
+            require(what == "--dry-run" or (done.returncode == 1 and b"of another user" in said), f"{done}")
+        # The largest child so far, of all that this test has started, in KiB.
+        most_kib = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
+        require(options.sanitized or most_kib < 700 * 1024, f"{most_kib} KiB of memory")
+
+
 def killed_recovery(options):
     """Killed at any moment, and asked again."""
     chance = random.Random(options.seed)
@@ -289,5 +315,6 @@ def recovery(options):
     twice(options)
     remains(options)
     foreign(options)
+    hostile(options)
     killed_recovery(options)
     full_dump(options)
