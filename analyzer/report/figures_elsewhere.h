@@ -36,8 +36,7 @@ class FiguresElsewhere {
   /// Finds what replay::PartsFinder finds.
   virtual replay::JobParts job_parts(const facts::Facts& here, metrics::RowsBy by) = 0;
   /// Finds what find_network() finds.
-  virtual metrics::Network network(const model::Traces& traces,
-                                   const align::Alignment& alignment,
+  virtual metrics::Network network(const model::Traces& traces, const align::Alignment& alignment,
                                    const std::vector<match::Communicator>& communicators) = 0;
   /// Finds what find_overlap() finds.
   virtual metrics::Overlap overlap(const facts::Facts& here) = 0;

@@ -47,7 +47,7 @@ def on_terminal(rows, columns, *command, **variables):
 KEPT = {
     "summary": ({"function", "message", "median", "wait", "busbw"}, {}),
     "summary --nominal": ({"function", "message", "median", "busbw", "nominal"}, {}),
-    "stragglers": ({"rank", "late", "costs", "others waited"}, {}),
+    "stragglers": ({"rank", "costs", "waiting"}, {}),
     "calls": ({"number", "function", "verdict", "ranks"}, {120: {"rank 0", "rank 3"}}),
     "network": ({"rank", "direction", "peer", "throughput", "network"}, {}),
     "iterations": ({"iteration", "duration", "waiting", "mostly for", "late by"}, {}),
