@@ -12,7 +12,7 @@ namespace {
 // The ranks that are replayed, of those that wait least: as many as take a moment.
 constexpr std::size_t kLeastCandidates = 3;
 constexpr std::size_t kMostCandidates = 64;
-constexpr std::size_t kKernelsReplayed = 20'000'000;
+constexpr std::size_t kKernelsReplayed = 4'000'000;
 // The smallest group that costs this part of what the largest does is the one to name.
 constexpr double kMostOfIt = 0.75;
 // The estimates of own times that cannot be seen are about so wrong.
