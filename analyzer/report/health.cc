@@ -63,10 +63,6 @@ class HealthJudge {
   Health judge(const Document& network, const Document& match, Document topology) {
     if (hang_) {
       take(*hang_, "stuck");
-      if (hang_->findings.empty()) {
-        add(Severity::kNote, "in-flight",
-            "operations were in flight when their traces ended; none is seen to be stuck", "stuck");
-      }
     }
     add_ends();
     take(match, "mismatches");
@@ -143,23 +139,12 @@ class HealthJudge {
     add_left_out();
   }
 
-  // A trace recovered from a process that lives tells for how long the process was silent.
   void add_ends() {
     std::vector<const model::TraceFile*> open;
-    std::vector<const model::TraceFile*> died;
     for (const model::TraceFile* const file : summary_.inputs.files) {
       if (!file->closed) {
         open.push_back(file);
-      } else if (file->recovered && !file->silent_ns) {
-        died.push_back(file);
       }
-    }
-    if (!died.empty()) {
-      add(Severity::kWarning, "recovered",
-          counted(died.size(), "process", "processes") +
-              " ended without closing the trace, as one that is killed does: " +
-              processes_text(died),
-          "completeness");
     }
     if (!open.empty()) {
       add(Severity::kNote, "not-closed",
@@ -278,7 +263,7 @@ class HealthJudge {
   }
 
   std::string headline(const HealthFinding& first) const {
-    if (first.section == "stuck") {
+    if (first.section == "stuck" && first.finding.kind != "recovered") {
       if (hang_->sentences.empty()) {
         return first.finding.text;
       }
@@ -339,7 +324,6 @@ std::string command_of(const HealthFinding& one) {
          : one.section == "network"    ? "ringside network"
          : one.section == "topology"   ? "ringside topology"
          : kind == "clocks"            ? "ringside stragglers --align-report"
-         : kind == "recovered"         ? "ringside hang"
          : kind == "no-trace"          ? "ringside communicators"
                                        : "";
 }

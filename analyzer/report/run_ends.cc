@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "analyzer/report/run_ends.h"
+
+#include <algorithm>
+#include <optional>
+
+#include "analyzer/metrics/hang_positions.h"
+#include "analyzer/model/joined.h"
+#include "analyzer/report/document.h"
+#include "analyzer/report/numbers.h"
+
+namespace ringside::report {
+namespace {
+
+// A process that dies may have lived for so long after its last sign of life.
+constexpr std::int64_t kSignOfLife_ns = 75'000'000;
+// Exits that are closer are one: nobody ended for the others' sake.
+constexpr std::int64_t kOneExit_ns = 10'000'000;
+constexpr std::size_t kRanksNamed = 4;
+
+// "rank 3 (node1)"; by the pid if the rank is not known.
+std::string processes_text(const model::Traces& traces, const std::vector<End>& ends,
+                           std::size_t first) {
+  std::vector<std::pair<std::int64_t, std::string>> sorted;
+  bool are_ranks = true;
+  for (std::size_t i = 0; i < first; ++i) {
+    are_ranks = are_ranks && traces.files[ends[i].file].process.launcher_rank.has_value();
+  }
+  for (std::size_t i = 0; i < first; ++i) {
+    const model::Process& process = traces.files[ends[i].file].process;
+    sorted.emplace_back(are_ranks ? *process.launcher_rank : process.pid, process.host);
+  }
+  std::sort(sorted.begin(), sorted.end());
+  std::vector<std::string> names;
+  for (const auto& [number, host] : sorted) {
+    names.push_back(std::to_string(number) + " (" + host + ')');
+  }
+  return (are_ranks ? "rank" : "process") +
+         std::string(first == 1  ? " "
+                     : are_ranks ? "s "
+                                 : "es ") +
+         model::joined(names, kRanksNamed);
+}
+
+bool has_died(const End& end) {
+  return end.has_died;
+}
+
+RunEnds ends_of(const model::Traces& traces, const align::Alignment& alignment,
+                const match::Run& run) {
+  RunEnds made;
+  for (const std::uint32_t f : run.files) {
+    const model::TraceFile& file = traces.files[f];
+    if (!file.closed || file.process.dump || file.silent_ns) {
+      ++made.unknown;
+      continue;
+    }
+    made.ends.push_back(
+        {f, alignment.to_common_ns(f, metrics::end_of_trace_ns(file)), file.recovered});
+  }
+  std::stable_sort(made.ends.begin(), made.ends.end(),
+                   [](const End& a, const End& b) { return a.at_ns < b.at_ns; });
+  return made;
+}
+
+// How they ended of which so many died.
+std::string how_text(std::size_t died, std::size_t all) {
+  return died == 0    ? ", by exiting"
+         : died < all ? ", " + std::to_string(died) + " of them as killed processes do"
+         : all == 1   ? ", as a killed process does"
+                      : ", as killed processes do";
+}
+
+std::string text_of(const model::Traces& traces, const RunEnds& run) {
+  const std::vector<End>& ends = run.ends;
+  const auto died = [&](std::size_t from, std::size_t to) {
+    return static_cast<std::size_t>(std::count_if(ends.begin() + static_cast<std::ptrdiff_t>(from),
+                                                  ends.begin() + static_cast<std::ptrdiff_t>(to),
+                                                  [](const End& end) { return end.has_died; }));
+  };
+  const auto apart = [&](const End& end) {
+    return human_duration(metrics::elapsed_ns(ends.front().at_ns, end.at_ns));
+  };
+  const std::size_t others = ends.size() - run.first;
+  std::string text = processes_text(traces, ends, run.first) + " ended " +
+                     (others > 0       ? "first, "
+                      : run.first == 1 ? ""
+                                       : "together, ") +
+                     "at " + time_of_day(ends.front().at_ns) + " UTC" +
+                     (others > 0 || run.first == 1 ? "" : ", within " + apart(ends.back())) +
+                     how_text(died(0, run.first), run.first) +
+                     (died(0, run.first) == 0 ? " (an exception, or the program's end)" : "");
+  if (others > 0) {
+    const std::string soonest = apart(ends[run.first]);
+    const std::string latest = apart(ends.back());
+    text += "; the other" + (others == 1 ? "" : ' ' + std::to_string(others)) + " ended " +
+            soonest + (soonest == latest ? "" : " to " + latest) + " later" +
+            how_text(died(run.first, ends.size()), others);
+  }
+  return run.unknown == 0 ? text
+                          : text + "; of " + counted(run.unknown, "process", "processes") +
+                                " no end is recorded";
+}
+
+}  // namespace
+
+std::vector<RunEnds> find_run_ends(const model::Traces& traces, const align::Alignment& alignment,
+                                   const std::vector<match::Run>& runs) {
+  std::vector<RunEnds> found;
+  for (std::size_t r = 0; r < runs.size(); ++r) {
+    RunEnds run = ends_of(traces, alignment, runs[r]);
+    if (std::none_of(run.ends.begin(), run.ends.end(), has_died)) {
+      continue;
+    }
+    const End& first = run.ends.front();
+    while (run.first < run.ends.size() &&
+           metrics::elapsed_ns(first.at_ns, run.ends[run.first].at_ns) <=
+               (first.has_died ? kSignOfLife_ns : kOneExit_ns) +
+                   alignment.uncertainty_ns(first.file, run.ends[run.first].file, first.at_ns)
+                       .value_or(align::kUnboundClocks_ns)) {
+      ++run.first;
+    }
+    run.text = text_of(traces, run);
+    if (runs.size() > 1) {
+      const RunEnds last = ends_of(traces, alignment, runs.back());
+      run.text = "run " + std::to_string(r + 1) + " of " + std::to_string(runs.size()) + ": " +
+                 run.text +
+                 (last.unknown == 0 && std::none_of(last.ends.begin(), last.ends.end(), has_died)
+                      ? "; all processes of the last run exited"
+                      : "");
+    }
+    found.push_back(std::move(run));
+  }
+  return found;
+}
+
+bool explains(const RunEnds& run, const metrics::Hang& hang) {
+  const auto is_first = [&](std::uint32_t file) {
+    return std::any_of(run.ends.begin(), run.ends.begin() + static_cast<std::ptrdiff_t>(run.first),
+                       [&](const End& end) { return end.file == file; });
+  };
+  return hang.untold.empty() &&
+         std::all_of(hang.operations.begin(), hang.operations.end(),
+                     [&](const metrics::StuckOperation& stuck) {
+                       // Whoever died soon after the others had begun to wait may be in it.
+                       return stuck.differs.empty() && run.first < run.ends.size() &&
+                              (std::any_of(stuck.blockers.begin(), stuck.blockers.end(),
+                                           [&](const metrics::Blocker& blocker) {
+                                             return !blocker.stuck_in &&
+                                                    is_first(hang.positions[blocker.position].file);
+                                           }) ||
+                               (stuck.waited_ns &&
+                                metrics::elapsed_ns(stuck.since_ns, run.ends.front().at_ns) <=
+                                    *stuck.waited_ns / 2));
+                     });
+}
+
+}  // namespace ringside::report
