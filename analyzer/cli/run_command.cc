@@ -389,6 +389,10 @@ void add_run(CLI::App& app, Chosen& chosen, std::vector<std::string> command_lin
   command->formatter(std::make_shared<HelpFormatter>(" -- COMMAND..."));
   add_place_options(*command, *options);
   add_recording_options(*command, *options);
+  options->plan.with_kernels = true;
+  command->add_flag_callback(
+      "--light", [options] { options->plan.with_kernels = false; },
+      "Record no kernel channels with NCCL 2.29.2 and newer, as where only the plugin is loaded");
   command->add_flag("--no-summary", options->no_summary, "Only say where the traces are");
   command
       ->add_option("--top", options->top,
