@@ -4,11 +4,13 @@
 #include <cstdint>
 #include <cstdio>
 #include <exception>
+#include <filesystem>
 #include <iterator>
 #include <optional>
 #include <set>
 #include <sstream>
 #include <string>
+#include <system_error>
 #include <unistd.h>
 #include <utility>
 #include <vector>
@@ -285,6 +287,12 @@ void finish_run(const RunOptions& options, const launch::Plan& plan,
       rmdir(plan.directory.c_str());  // which fails where the command has put something there
     }
     return;
+  }
+  constexpr std::uintmax_t kLeastRoom_bytes = 64 << 10;
+  std::error_code error;
+  if (std::filesystem::space(plan.directory, error).available < kLeastRoom_bytes && !error) {
+    print_launch_notes("run", {"the disk of " + plan.directory +
+                               " is full: what the traces lack could not be written"});
   }
   if (!options.no_summary) {
     print_run_summary(traces, options.top, plan.directory);

@@ -465,7 +465,7 @@ class HangReport {
       notes.push_back(
           "For " + counted(only, "operation") +
           " in flight, only the enqueue is seen, on all ranks: whether the GPUs wait cannot be "
-          "told.");
+          "told. Kernel channels tell: ringside run -- COMMAND");
     }
     if (const std::uint64_t young = sum(hang_.too_young); young > 0) {
       notes.push_back(counted(young, "operation") + " in flight waited for less than --min-age.");

@@ -232,8 +232,8 @@ std::string HangSentences::evidence(std::uint32_t operation) const {
     return !entry.second.contains(WaitsFor::kNotTold);
   });
   return is_told ? " No transfer stands out; the table shows what each rank waits for."
-                 : " What the network waits for is not recorded (RINGSIDE_EVENTS with steps tells "
-                   "it).";
+                 : " What the network waits for is not recorded. Steps tell: ringside run --events "
+                   "default,steps -- COMMAND";
 }
 
 // The lines of the program that called what is stuck; empty if no trace tells them.

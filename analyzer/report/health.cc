@@ -122,7 +122,15 @@ class HealthJudge {
   void add_losses() {
     const InputFacts& inputs = summary_.inputs;
     const model::Problems& problems = *summary_.problems;
-    if (const std::uint64_t dropped = dropped_total(inputs); dropped > 0) {
+    const auto unwritten = files_unwritten();
+    const std::uint64_t dropped = dropped_total(inputs);
+    if (!unwritten.empty()) {
+      add(Severity::kWarning, "dropped",
+          counted(unwritten.size(), "trace") + " could not be written whole, as on a full disk: " +
+              std::to_string(dropped) + " of " + counted(inputs.produced, "callback") +
+              " are lost (" + processes_text(unwritten) + ')',
+          "completeness");
+    } else if (dropped > 0) {
       add(Severity::kWarning, "dropped",
           counted(dropped, "callback") + " of " + std::to_string(inputs.produced) +
               " dropped: operations may be absent or without times",
@@ -140,18 +148,36 @@ class HealthJudge {
   }
 
   void add_ends() {
-    std::vector<const model::TraceFile*> open;
-    for (const model::TraceFile* const file : summary_.inputs.files) {
-      if (!file->closed) {
-        open.push_back(file);
-      }
-    }
-    if (!open.empty()) {
+    if (const auto open = files_where([](const model::TraceFile& file) { return !file.closed; });
+        !open.empty()) {
+      const bool is_one = open.size() == 1;
       add(Severity::kNote, "not-closed",
           counted(open.size(), "trace") + " not closed: " + processes_text(open) +
-              (open.size() == 1 ? " was killed or still runs" : " were killed or still run"),
+              (!files_unwritten().empty()
+                   ? (is_one ? " has no end, perhaps since the disk is full"
+                             : " have no end, perhaps since the disk is full")
+               : is_one ? " was killed or still runs"
+                        : " were killed or still run"),
           "completeness");
     }
+  }
+
+  std::vector<const model::TraceFile*> files_unwritten() const {
+    return files_where([](const model::TraceFile& file) {
+      return std::any_of(file.account.dropped.begin(), file.account.dropped.end(),
+                         [](const auto& one) { return one.first.ends_with(" dropped_write"); });
+    });
+  }
+
+  template <typename Is>
+  std::vector<const model::TraceFile*> files_where(const Is& is) const {
+    std::vector<const model::TraceFile*> found;
+    for (const model::TraceFile* const file : summary_.inputs.files) {
+      if (is(*file)) {
+        found.push_back(file);
+      }
+    }
+    return found;
   }
 
   // Notes what is not in the traces, though nothing went wrong.

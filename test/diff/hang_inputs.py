@@ -189,6 +189,15 @@ def calls_rare():
                           calls_only(1, [0, 1, 31], until_s=52))}
 
 
+def disk_full():
+    """Both processes exited while the disk was full; rank 1 had no room for its end."""
+    traces = [dump(rank, 2, dump=False) for rank in range(2)]
+    traces[0].account = {"Coll": {"produced": 500, "written": 2, "merged": 2,
+                                  "dropped_write": 496}}
+    return {f"traces/ringside.{trace.rank}.json": trace.text(closed=trace.rank == 0)
+            for trace in traces}
+
+
 def send_without_receive():
     traces = [dump(rank, 2) for rank in range(2)]
     traces[0].operation("Send", 4096, kind="p2p", peer=1, times_from="proxy_queue",
@@ -264,6 +273,7 @@ def cases():
         "summary-no-findings": ("summary --no-findings ../hang-missing-rank/traces", {}),
         "hang-drops": ("hang traces", texts(with_drops(one_missing(4, 2)))),
         "hang-only-enqueues": ("hang traces", texts(only_enqueues())),
+        "summary-disk-full": ("summary traces", disk_full()),
         "hang-calls-ahead": ("hang traces", calls_ahead()),
         "hang-calls-end": ("hang traces", calls_end()),
         "hang-calls-quiet": ("hang traces", calls_end(recovered=True, until_s=43)),
