@@ -43,8 +43,9 @@ std::optional<report::Document> find_stuck(const AnalysisOptions& options,
   const bool has_in_flight = std::any_of(
       files.begin(), files.end(),
       [](const model::TraceFile& file) { return file.operations.may_have_in_flight(); });
-  if (!has_in_flight && std::none_of(files.begin(), files.end(),
-                                     [](const model::TraceFile& file) { return file.recovered; })) {
+  if (!has_in_flight && std::none_of(files.begin(), files.end(), [](const auto& file) {
+        return file.recovered || (file.end && file.end->status.value_or(0) != 0);
+      })) {
     return std::nullopt;
   }
   metrics::Hang hang = metrics::find_hang(used->traces, used->alignment, kLeastAge_ns);

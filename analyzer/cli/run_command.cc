@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <exception>
 #include <filesystem>
+#include <fstream>
 #include <iterator>
 #include <optional>
 #include <set>
@@ -24,6 +25,7 @@
 #include "analyzer/cli/recovery_text.h"
 #include "analyzer/report/numbers.h"
 #include "analyzer/report/summary.h"
+#include "launch/end_watch.h"
 #include "launch/files.h"
 #include "launch/job.h"
 #include "launch/job_rings.h"
@@ -98,6 +100,20 @@ void recover_rings(const launch::Plan& plan, const launch::JobRings& rings,
   }
   if (!recovered.empty()) {
     std::fprintf(stderr, "ringside run: %s", recovery_text(recovered).c_str());
+  }
+}
+
+// Keeps how the processes ended, if one did not end well.
+void keep_ends(const launch::Plan& plan, const launch::JobRings& rings,
+               const std::vector<launch::ProcessEnd>& ends) {
+  if (std::all_of(ends.begin(), ends.end(),
+                  [](const launch::ProcessEnd& end) { return end.status == 0; })) {
+    return;
+  }
+  std::ofstream file(plan.directory + "/ringside-ends-" + rings.launch() + ".jsonl");
+  const std::string boot_id = launch::this_boot_id();
+  for (const launch::ProcessEnd& end : ends) {
+    file << launch::end_line(end, boot_id);
   }
 }
 
@@ -358,7 +374,9 @@ ExitStatus run_run(const RunOptions& options) {
   const std::set<std::string> before = launch::names_with_prefix(plan.directory, "ringside.");
   launch::JobRings rings(plan);
   std::optional<JobWatch> watch = start_watch(options, plan);
+  launch::EndWatch end_watch(rings);
   const launch::JobEnd end = run_and_wait(options, plan, rings);
+  const std::vector<launch::ProcessEnd> ends = end_watch.stop();
   watch.reset();  // before the rings of killed processes are gone
   const auto status = static_cast<ExitStatus>(end.status);
   if (!end.error.empty()) {
@@ -378,6 +396,7 @@ ExitStatus run_run(const RunOptions& options) {
     return status;
   }
   try {
+    keep_ends(plan, rings, ends);
     finish_run(options, plan, before, rings);
   } catch (const std::exception& error) {
     // The command's status is worth more than what we have to say of it.

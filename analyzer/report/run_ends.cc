@@ -2,7 +2,12 @@
 #include "analyzer/report/run_ends.h"
 
 #include <algorithm>
+#include <array>
+#include <csignal>
+#include <map>
 #include <optional>
+#include <sys/wait.h>
+#include <utility>
 
 #include "analyzer/metrics/hang_positions.h"
 #include "analyzer/model/joined.h"
@@ -42,8 +47,8 @@ std::string processes_text(const model::Traces& traces, const std::vector<End>& 
          model::joined(names, kRanksNamed);
 }
 
-bool has_died(const End& end) {
-  return end.has_died;
+bool has_failed(const End& end) {
+  return end.status ? *end.status != 0 : end.has_died;
 }
 
 RunEnds ends_of(const model::Traces& traces, const align::Alignment& alignment,
@@ -55,29 +60,59 @@ RunEnds ends_of(const model::Traces& traces, const align::Alignment& alignment,
       ++made.unknown;
       continue;
     }
+    const bool was_seen = file.end.has_value();
     made.ends.push_back(
-        {f, alignment.to_common_ns(f, metrics::end_of_trace_ns(file)), file.recovered});
+        {f,
+         was_seen ? alignment.host_to_common_ns(alignment.host_of(f), file.end->realtime_ns)
+                  : alignment.to_common_ns(f, metrics::end_of_trace_ns(file)),
+         file.recovered, was_seen ? file.end->status : std::optional<std::int64_t>()});
   }
   std::stable_sort(made.ends.begin(), made.ends.end(),
                    [](const End& a, const End& b) { return a.at_ns < b.at_ns; });
   return made;
 }
 
-// How they ended of which so many died.
-std::string how_text(std::size_t died, std::size_t all) {
-  return died == 0    ? ", by exiting"
-         : died < all ? ", " + std::to_string(died) + " of them as killed processes do"
-         : all == 1   ? ", as a killed process does"
-                      : ", as killed processes do";
+std::string signal_name(int signal) {
+  constexpr std::array<std::pair<int, const char*>, 11> kNames = {{{SIGKILL, "SIGKILL"},
+                                                                   {SIGTERM, "SIGTERM"},
+                                                                   {SIGABRT, "SIGABRT"},
+                                                                   {SIGSEGV, "SIGSEGV"},
+                                                                   {SIGBUS, "SIGBUS"},
+                                                                   {SIGFPE, "SIGFPE"},
+                                                                   {SIGILL, "SIGILL"},
+                                                                   {SIGINT, "SIGINT"},
+                                                                   {SIGHUP, "SIGHUP"},
+                                                                   {SIGQUIT, "SIGQUIT"},
+                                                                   {SIGPIPE, "SIGPIPE"}}};
+  const auto* const found = std::find_if(kNames.begin(), kNames.end(),
+                                         [&](const auto& one) { return one.first == signal; });
+  return found != kNames.end() ? found->second : "signal " + std::to_string(signal);
+}
+
+std::string how_one_ended(const End& end) {
+  if (end.status) {
+    const auto status = static_cast<int>(*end.status);
+    return WIFSIGNALED(status) ? "by " + signal_name(WTERMSIG(status))
+                               : "with exit status " + std::to_string(WEXITSTATUS(status));
+  }
+  return end.has_died ? "as if killed" : "by exiting";
+}
+
+// ", by SIGTERM"; ", 2 by SIGTERM, 1 by exiting".
+std::string how_text(const std::vector<End>& ends, std::size_t from, std::size_t to) {
+  std::map<std::string, std::size_t> counts;
+  for (std::size_t i = from; i < to; ++i) {
+    ++counts[how_one_ended(ends[i])];
+  }
+  std::string text;
+  for (const auto& [how, count] : counts) {
+    text += ", " + (counts.size() == 1 ? "" : std::to_string(count) + ' ') + how;
+  }
+  return text;
 }
 
 std::string text_of(const model::Traces& traces, const RunEnds& run) {
   const std::vector<End>& ends = run.ends;
-  const auto died = [&](std::size_t from, std::size_t to) {
-    return static_cast<std::size_t>(std::count_if(ends.begin() + static_cast<std::ptrdiff_t>(from),
-                                                  ends.begin() + static_cast<std::ptrdiff_t>(to),
-                                                  [](const End& end) { return end.has_died; }));
-  };
   const auto apart = [&](const End& end) {
     return human_duration(metrics::elapsed_ns(ends.front().at_ns, end.at_ns));
   };
@@ -88,14 +123,13 @@ std::string text_of(const model::Traces& traces, const RunEnds& run) {
                                        : "together, ") +
                      "at " + time_of_day(ends.front().at_ns) + " UTC" +
                      (others > 0 || run.first == 1 ? "" : ", within " + apart(ends.back())) +
-                     how_text(died(0, run.first), run.first) +
-                     (died(0, run.first) == 0 ? " (an exception, or the program's end)" : "");
+                     how_text(ends, 0, run.first);
   if (others > 0) {
     const std::string soonest = apart(ends[run.first]);
     const std::string latest = apart(ends.back());
     text += "; the other" + (others == 1 ? "" : ' ' + std::to_string(others)) + " ended " +
             soonest + (soonest == latest ? "" : " to " + latest) + " later" +
-            how_text(died(run.first, ends.size()), others);
+            how_text(ends, run.first, ends.size());
   }
   return run.unknown == 0 ? text
                           : text + "; of " + counted(run.unknown, "process", "processes") +
@@ -109,13 +143,13 @@ std::vector<RunEnds> find_run_ends(const model::Traces& traces, const align::Ali
   std::vector<RunEnds> found;
   for (std::size_t r = 0; r < runs.size(); ++r) {
     RunEnds run = ends_of(traces, alignment, runs[r]);
-    if (std::none_of(run.ends.begin(), run.ends.end(), has_died)) {
+    if (std::none_of(run.ends.begin(), run.ends.end(), has_failed)) {
       continue;
     }
     const End& first = run.ends.front();
     while (run.first < run.ends.size() &&
            metrics::elapsed_ns(first.at_ns, run.ends[run.first].at_ns) <=
-               (first.has_died ? kSignOfLife_ns : kOneExit_ns) +
+               (first.has_died && !traces.files[first.file].end ? kSignOfLife_ns : kOneExit_ns) +
                    alignment.uncertainty_ns(first.file, run.ends[run.first].file, first.at_ns)
                        .value_or(align::kUnboundClocks_ns)) {
       ++run.first;
@@ -125,7 +159,7 @@ std::vector<RunEnds> find_run_ends(const model::Traces& traces, const align::Ali
       const RunEnds last = ends_of(traces, alignment, runs.back());
       run.text = "run " + std::to_string(r + 1) + " of " + std::to_string(runs.size()) + ": " +
                  run.text +
-                 (last.unknown == 0 && std::none_of(last.ends.begin(), last.ends.end(), has_died)
+                 (last.unknown == 0 && std::none_of(last.ends.begin(), last.ends.end(), has_failed)
                       ? "; all processes of the last run exited"
                       : "");
     }

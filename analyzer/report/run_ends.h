@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -21,9 +22,10 @@ struct End {
   std::uint32_t file = 0;
   std::int64_t at_ns = 0;  // on the common clock; the last sign of life of one that died
   bool has_died = false;   // without closing its trace: by a signal, or by _exit()
+  std::optional<std::int64_t> status = std::nullopt;  // as waitpid gives it
 };
 
-/// The ends of a run of which a process died, by their times.
+/// The ends of a run of which a process died or failed, by their times.
 struct RunEnds {
   std::vector<End> ends;
   std::size_t unknown = 0;  // processes whose end is in no trace, or which live
@@ -31,7 +33,7 @@ struct RunEnds {
   std::string text;         // a sentence without its full stop
 };
 
-/// Of each run of which a process has died.
+/// Of each run of which a process has died, or has ended with another status than 0.
 std::vector<RunEnds> find_run_ends(const model::Traces& traces, const align::Alignment& alignment,
                                    const std::vector<match::Run>& runs);
 
