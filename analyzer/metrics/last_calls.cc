@@ -133,6 +133,11 @@ class LastCalls {
     return entry->second;
   }
 
+  bool is_last_call(const MatchedOperation& matched, const match::Part& part) const {
+    return positions_[position_of(matched.communicator, part.member)].last_enqueued ==
+           part.operation;
+  }
+
   void judge(std::size_t index) {
     const MatchedOperation& matched = matches_.operations[index];
     std::vector<bool> has_called(matches_.communicators[matched.communicator].members.size());
@@ -149,6 +154,9 @@ class LastCalls {
                                                         match::ranks_expected(matches_, matched);
     const bool differs = judgements_[index].verdict == match::Verdict::kFunctionMismatch;
     const bool is_hopeless = differs || !movers.empty();
+    if (!is_hopeless && !is_last_call(matched, parts_of(index).front())) {
+      return;
+    }
     if (differs || movers.empty()) {
       movers.clear();
       for (std::uint32_t m = 0; m < has_called.size(); ++m) {

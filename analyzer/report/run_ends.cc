@@ -37,6 +37,7 @@ std::string processes_text(const model::Traces& traces, const std::vector<End>& 
   }
   std::sort(sorted.begin(), sorted.end());
   std::vector<std::string> names;
+  names.reserve(sorted.size());
   for (const auto& [number, host] : sorted) {
     names.push_back(std::to_string(number) + " (" + host + ')');
   }

@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Inputs of the cases of `ringside hang`: jobs that are stuck in a known way."""
 
+import json
+
 from summary_inputs import segments
-from trace_writer import Number, Trace
+from trace_writer import BASE_TIME_S, Number, Trace
 
 SECOND_NS = 10**9
 WORLD = {"comm": "0xba385c900b3c5b33", "name": "world"}
@@ -189,6 +191,17 @@ def calls_rare():
                           calls_only(1, [0, 1, 31], until_s=52))}
 
 
+def ends_seen():
+    """`ringside run` saw rank 1 exit with 1, and rank 0 end by SIGTERM two seconds later."""
+    traces = [dump(rank, 2, dump=False) for rank in range(2)]
+    last_ns = BASE_TIME_S * SECOND_NS + max(trace.time_ns for trace in traces)
+    ends = [{"boot_id": "b00t", "pid": trace.pid, "ended_realtime_ns": last_ns + after_ns,
+             "wait_status": status}
+            for trace, after_ns, status in ((traces[1], 0, 1 << 8), (traces[0], 2 * SECOND_NS, 15))]
+    return {**{f"traces/ringside.{trace.rank}.json": trace.text() for trace in traces},
+            "traces/ringside-ends-1.jsonl": "".join(json.dumps(end) + "\n" for end in ends)}
+
+
 def disk_full():
     """Both processes exited while the disk was full; rank 1 had no room for its end."""
     traces = [dump(rank, 2, dump=False) for rank in range(2)]
@@ -273,6 +286,7 @@ def cases():
         "summary-no-findings": ("summary --no-findings ../hang-missing-rank/traces", {}),
         "hang-drops": ("hang traces", texts(with_drops(one_missing(4, 2)))),
         "hang-only-enqueues": ("hang traces", texts(only_enqueues())),
+        "summary-ends-seen": ("summary traces", ends_seen()),
         "summary-disk-full": ("summary traces", disk_full()),
         "hang-calls-ahead": ("hang traces", calls_ahead()),
         "hang-calls-end": ("hang traces", calls_end()),
