@@ -204,7 +204,9 @@ std::optional<model::Traces> load_heads(const std::vector<std::string>& paths, b
                                   [](const KeptFile& file) { return !file.elsewhere.calls; })) {
     return std::nullopt;
   }
-  return join_heads(paths, std::move(kept), problems);
+  model::Traces traces = join_heads(paths, std::move(kept), problems);
+  read_process_ends(traces);
+  return traces;
 }
 
 model::Traces join_heads(const std::vector<std::string>& paths, std::vector<KeptFile> kept,

@@ -291,6 +291,7 @@ def cases():
         "hang-calls-ahead": ("hang traces", calls_ahead()),
         "hang-calls-end": ("hang traces", calls_end()),
         "hang-calls-quiet": ("hang traces", calls_end(recovered=True, until_s=43)),
+        "summary-calls-quiet": ("summary ../hang-calls-quiet/traces", {}),
         "hang-calls-rare": ("hang traces", calls_rare()),
         **{f"{command}-ended-{job}".replace("_", "-"):
            (f"{command} ../../../data/ended_jobs/{job}", {})
