@@ -17,10 +17,11 @@
 namespace ringside::report {
 namespace {
 
-// A process that dies may have lived for so long after its last sign of life.
+// Ends that are closer came together: a process that died unseen may have lived for so long after
+// its last sign of life; one cause takes a while to end several in the same way.
 constexpr std::int64_t kSignOfLife_ns = 75'000'000;
-// Exits that are closer are one: nobody ended for the others' sake.
-constexpr std::int64_t kOneExit_ns = 10'000'000;
+constexpr std::int64_t kSameWay_ns = 50'000'000;
+constexpr std::int64_t kOtherWay_ns = 1'000'000;
 constexpr std::size_t kRanksNamed = 4;
 
 // "rank 3 (node1)"; by the pid if the rank is not known.
@@ -99,6 +100,17 @@ std::string how_one_ended(const End& end) {
   return end.has_died ? "as if killed" : "by exiting";
 }
 
+bool are_together(const model::Traces& traces, const align::Alignment& alignment, const End& first,
+                  const End& other) {
+  const bool is_unseen_death = first.has_died && !traces.files[first.file].end;
+  const std::int64_t apart_ns = is_unseen_death                                ? kSignOfLife_ns
+                                : how_one_ended(first) == how_one_ended(other) ? kSameWay_ns
+                                                                               : kOtherWay_ns;
+  return metrics::elapsed_ns(first.at_ns, other.at_ns) <=
+         apart_ns + alignment.uncertainty_ns(first.file, other.file, first.at_ns)
+                        .value_or(align::kUnboundClocks_ns);
+}
+
 // ", by SIGTERM"; ", 2 by SIGTERM, 1 by exiting".
 std::string how_text(const std::vector<End>& ends, std::size_t from, std::size_t to) {
   std::map<std::string, std::size_t> counts;
@@ -147,12 +159,8 @@ std::vector<RunEnds> find_run_ends(const model::Traces& traces, const align::Ali
     if (std::none_of(run.ends.begin(), run.ends.end(), has_failed)) {
       continue;
     }
-    const End& first = run.ends.front();
     while (run.first < run.ends.size() &&
-           metrics::elapsed_ns(first.at_ns, run.ends[run.first].at_ns) <=
-               (first.has_died && !traces.files[first.file].end ? kSignOfLife_ns : kOneExit_ns) +
-                   alignment.uncertainty_ns(first.file, run.ends[run.first].file, first.at_ns)
-                       .value_or(align::kUnboundClocks_ns)) {
+           are_together(traces, alignment, run.ends.front(), run.ends[run.first])) {
       ++run.first;
     }
     run.text = text_of(traces, run);

@@ -120,7 +120,7 @@ for rank, number in ((1, signal.SIGKILL), (0, signal.SIGTERM)):
     left = watched()
     ranks[rank].send_signal(number)
     until(lambda: watched() == left - 1)
-    time.sleep(0.05)  # ends that are closer than 10 ms are one
+    time.sleep(0.05)  # ends that are closer than 1 ms are one
 for rank in ranks:
     rank.wait()
 """
