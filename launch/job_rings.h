@@ -23,6 +23,8 @@ class JobRings {
   /// Ring directories that exist already belong to others. `plan` must outlive this.
   explicit JobRings(const Plan& plan);
 
+  /// A word that no other run has.
+  const std::string& launch() const { return launch_; }
   /// kLaunchVariable with the value of this run.
   Variable variable() const { return {kLaunchVariable, launch_}; }
 

@@ -67,6 +67,41 @@ void choose_broadcasts(const GetVariable& get, const std::vector<NcclLibrary>& n
   }
 }
 
+// With these variables, and recording from the first communicator on, kernel channels cannot hurt.
+void choose_kernels(const PlanOptions& options, const GetVariable& get, bool starts,
+                    const std::vector<NcclLibrary>& nccl, Plan& plan) {
+  const auto affected = std::find_if(nccl.begin(), nccl.end(), [](const NcclLibrary& library) {
+    return hides_broadcasts(library.version);
+  });
+  const bool is_chosen = !options.events.empty() || get("RINGSIDE_EVENTS") != nullptr;
+  if (!options.with_kernels || is_chosen || options.start_off || !starts ||
+      affected == nccl.end()) {
+    return;
+  }
+  std::string safe;
+  for (const char* const name : control::kSafeForKernels) {
+    if (const std::string value = value_of(get, name); get(name) != nullptr && value != "0") {
+      plan.notes.push_back(std::string(name) + "=" + printable(value) +
+                           " is set, so kernel channels, which would show what each rank's GPU "
+                           "does, are not recorded");
+      return;
+    }
+    safe += (safe.empty() ? "" : ", ") + std::string(name) + "=0";
+  }
+  for (const char* const name : control::kSafeForKernels) {
+    const bool is_set = std::any_of(plan.choices.begin(), plan.choices.end(),
+                                    [&](const Variable& one) { return one.name == name; });
+    if (get(name) == nullptr && !is_set) {
+      plan.choices.push_back({name, "0"});
+    }
+  }
+  plan.choices.push_back({"RINGSIDE_EVENTS", "default,steps"});
+  plan.notes.insert(plan.notes.begin(),
+                    "kernel channels are recorded, too; they are safe with NCCL " +
+                        version_text(affected->version) + " by " + safe +
+                        " (--light: without them)");
+}
+
 void inherit(const std::vector<std::string>& variables, Plan& plan) {
   const Variables ours = plan.variables();
   for (const std::string& text : variables) {
@@ -172,6 +207,7 @@ Plan make_plan(const PlanOptions& options, const GetVariable& get,
   const std::vector<std::string> bad_names = control::trouble_with_names(variables);
   plan.notes.insert(plan.notes.end(), bad_names.begin(), bad_names.end());
   choose_broadcasts(get, nccl, plan);
+  choose_kernels(options, get, config.start, nccl, plan);
   inherit(variables, plan);
   return plan;
 }

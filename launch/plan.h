@@ -26,6 +26,7 @@ struct PlanOptions {
   std::string markers;    ///< what RINGSIDE_MARKERS takes
   double duration_s = 0;  ///< 0: to the end
   bool start_off = false;
+  bool with_kernels = false;  ///< kernel channels, too, where that can be made safe
 };
 
 struct Plan {

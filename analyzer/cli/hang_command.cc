@@ -23,6 +23,7 @@
 #include "analyzer/report/numbers.h"
 #include "analyzer/report/ras_report.h"
 #include "analyzer/report/summary.h"
+#include "launch/text.h"
 
 namespace ringside::cli {
 namespace {
@@ -200,12 +201,19 @@ std::optional<HangAnswer> answer_hang(const AnalysisOptions& options, double min
                                  " was read: nothing is known of what may be stuck there.");
   }
   const auto& files = analysis.traces.files;
+  if (hang.operations.empty() && !hang.untold.empty()) {
+    const model::TraceFile& file = files.front();
+    document.sentences.front() +=
+        file.process.dump || file.silent_ns
+            ? " To look again: ringside hang --job " + launch::shell_word(file.process.job)
+            : " To record what tells it: ringside run -- COMMAND";
+  }
   const bool has_ends = std::all_of(files.begin(), files.end(), [](const model::TraceFile& file) {
     return file.closed || file.process.dump;
   });
   const bool is_whole = is_read && has_ends && absent == 0;
-  const bool is_known = is_whole && hang.operations.empty() && !hang.opposite_order &&
-                        metrics::find_unaligned(hang).empty();
+  const bool is_known = is_whole && hang.operations.empty() && hang.untold.empty() &&
+                        !hang.opposite_order && metrics::find_unaligned(hang).empty();
   const bool is_stuck = is_stuck_by_dumps || is_surely_stuck(hang);
   return HangAnswer{std::move(document), is_stuck   ? kExitFindings
                                          : is_known ? kExitOk
@@ -244,7 +252,7 @@ void add_hang(CLI::App& app, Chosen& chosen) {
        {3, kNothingFits},
        {4,
         "nothing is seen to be stuck, but something could not be read or is missing, or whether "
-        "ranks that left no dump have joined cannot be known"}},
+        "ranks that left no dump have joined cannot be known, or calls alone do not tell"}},
       options, chosen, run_hang);
 }
 

@@ -17,6 +17,7 @@
 #include "analyzer/report/hang_report.h"
 #include "analyzer/report/match_report.h"
 #include "analyzer/report/network_report.h"
+#include "analyzer/report/run_ends.h"
 #include "analyzer/report/topology_report.h"
 #include "launch/text.h"
 
@@ -39,14 +40,31 @@ std::optional<report::Document> find_stuck(const AnalysisOptions& options,
     used = &again;
   }
   const auto& files = used->traces.files;
-  if (std::none_of(files.begin(), files.end(), [](const model::TraceFile& file) {
-        return file.operations.may_have_in_flight();
+  const bool has_in_flight = std::any_of(
+      files.begin(), files.end(),
+      [](const model::TraceFile& file) { return file.operations.may_have_in_flight(); });
+  if (!has_in_flight && std::none_of(files.begin(), files.end(), [](const auto& file) {
+        return file.recovered || (file.end && file.end->status.value_or(0) != 0);
       })) {
     return std::nullopt;
   }
   metrics::Hang hang = metrics::find_hang(used->traces, used->alignment, kLeastAge_ns);
   metrics::choose_communicators(options.selection, hang);
-  return report::make_hang_report(used->traces, used->alignment, hang, kRows);
+  report::Document document = report::make_hang_report(used->traces, used->alignment, hang, kRows);
+  for (const report::RunEnds& run :
+       report::find_run_ends(used->traces, used->alignment, hang.matches.runs.runs)) {
+    const bool is_first = report::explains(run, hang);
+    document.findings.insert(is_first ? document.findings.begin() : document.findings.end(),
+                             {is_first && run.first < run.ends.size() ? report::Severity::kError
+                                                                      : report::Severity::kWarning,
+                              "recovered", run.text});
+  }
+  if (document.findings.empty() && has_in_flight) {
+    document.findings.push_back(
+        {report::Severity::kNote, "in-flight",
+         "operations were in flight when their traces ended; none is seen to be stuck"});
+  }
+  return document;
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
@@ -58,7 +59,9 @@ void add_recording_options(CLI::App& command, LaunchOptions& options) {
 
 launch::Plan make_launch_plan(const LaunchOptions& options) {
   // The search takes a while, and its result is not needed where the user has chosen.
-  const bool is_chosen = get_variable("NCCL_ALLGATHERV_ENABLE") != nullptr;
+  const char* const broadcasts = get_variable("NCCL_ALLGATHERV_ENABLE");
+  const bool is_chosen =
+      broadcasts != nullptr && (!options.plan.with_kernels || std::strcmp(broadcasts, "0") != 0);
   return launch::make_plan(
       options.plan, get_variable, environment_variables(),
       is_chosen ? std::vector<launch::NcclLibrary>() : launch::find_nccl(options.nccl_file));

@@ -4,11 +4,14 @@
 #include <cstdint>
 #include <cstdio>
 #include <exception>
+#include <filesystem>
+#include <fstream>
 #include <iterator>
 #include <optional>
 #include <set>
 #include <sstream>
 #include <string>
+#include <system_error>
 #include <unistd.h>
 #include <utility>
 #include <vector>
@@ -22,6 +25,7 @@
 #include "analyzer/cli/recovery_text.h"
 #include "analyzer/report/numbers.h"
 #include "analyzer/report/summary.h"
+#include "launch/end_watch.h"
 #include "launch/files.h"
 #include "launch/job.h"
 #include "launch/job_rings.h"
@@ -96,6 +100,20 @@ void recover_rings(const launch::Plan& plan, const launch::JobRings& rings,
   }
   if (!recovered.empty()) {
     std::fprintf(stderr, "ringside run: %s", recovery_text(recovered).c_str());
+  }
+}
+
+// Keeps how the processes ended, if one did not end well.
+void keep_ends(const launch::Plan& plan, const launch::JobRings& rings,
+               const std::vector<launch::ProcessEnd>& ends) {
+  if (std::all_of(ends.begin(), ends.end(),
+                  [](const launch::ProcessEnd& end) { return end.status == 0; })) {
+    return;
+  }
+  std::ofstream file(plan.directory + "/ringside-ends-" + rings.launch() + ".jsonl");
+  const std::string boot_id = launch::this_boot_id();
+  for (const launch::ProcessEnd& end : ends) {
+    file << launch::end_line(end, boot_id);
   }
 }
 
@@ -286,6 +304,12 @@ void finish_run(const RunOptions& options, const launch::Plan& plan,
     }
     return;
   }
+  constexpr std::uintmax_t kLeastRoom_bytes = 64 << 10;
+  std::error_code error;
+  if (std::filesystem::space(plan.directory, error).available < kLeastRoom_bytes && !error) {
+    print_launch_notes("run", {"the disk of " + plan.directory +
+                               " is full: what the traces lack could not be written"});
+  }
   if (!options.no_summary) {
     print_run_summary(traces, options.top, plan.directory);
   }
@@ -350,7 +374,9 @@ ExitStatus run_run(const RunOptions& options) {
   const std::set<std::string> before = launch::names_with_prefix(plan.directory, "ringside.");
   launch::JobRings rings(plan);
   std::optional<JobWatch> watch = start_watch(options, plan);
+  launch::EndWatch end_watch(rings);
   const launch::JobEnd end = run_and_wait(options, plan, rings);
+  const std::vector<launch::ProcessEnd> ends = end_watch.stop();
   watch.reset();  // before the rings of killed processes are gone
   const auto status = static_cast<ExitStatus>(end.status);
   if (!end.error.empty()) {
@@ -370,6 +396,7 @@ ExitStatus run_run(const RunOptions& options) {
     return status;
   }
   try {
+    keep_ends(plan, rings, ends);
     finish_run(options, plan, before, rings);
   } catch (const std::exception& error) {
     // The command's status is worth more than what we have to say of it.
@@ -389,6 +416,10 @@ void add_run(CLI::App& app, Chosen& chosen, std::vector<std::string> command_lin
   command->formatter(std::make_shared<HelpFormatter>(" -- COMMAND..."));
   add_place_options(*command, *options);
   add_recording_options(*command, *options);
+  options->plan.with_kernels = true;
+  command->add_flag_callback(
+      "--light", [options] { options->plan.with_kernels = false; },
+      "Record no kernel channels with NCCL 2.29.2 and newer, as where only the plugin is loaded");
   command->add_flag("--no-summary", options->no_summary, "Only say where the traces are");
   command
       ->add_option("--top", options->top,

@@ -15,6 +15,7 @@
 #include "analyzer/load/durations.h"
 #include "analyzer/load/flight_recorder.h"
 #include "analyzer/load/other_processes.h"
+#include "analyzer/load/process_ends.h"
 #include "analyzer/load/reader.h"
 #include "analyzer/load/segments.h"
 #include "analyzer/model/parallel.h"
@@ -190,6 +191,7 @@ model::Traces load_traces(const std::vector<std::string>& paths, model::Problems
   mend_dump_groups(traces, problems);
   separate_dump_processes(traces);
   find_callers(traces);
+  read_process_ends(traces);
   return traces;
 }
 
@@ -202,7 +204,9 @@ std::optional<model::Traces> load_heads(const std::vector<std::string>& paths, b
                                   [](const KeptFile& file) { return !file.elsewhere.calls; })) {
     return std::nullopt;
   }
-  return join_heads(paths, std::move(kept), problems);
+  model::Traces traces = join_heads(paths, std::move(kept), problems);
+  read_process_ends(traces);
+  return traces;
 }
 
 model::Traces join_heads(const std::vector<std::string>& paths, std::vector<KeptFile> kept,

@@ -57,6 +57,18 @@ bool is_whole_trace(const model::TraceFile& file) {
          file.doubtful.empty();
 }
 
+// A process that died may hang in a call that was not seen to run, and then all its calls are
+// looked at one by one (metrics/last_calls.h).
+bool has_unseen_calls(const model::TraceFile& file) {
+  const model::Operations& operations = file.operations;
+  for (std::uint32_t i = 0; file.recovered && i < operations.size(); ++i) {
+    if (operations.execution(i).state == model::State::kEnqueued) {
+      return true;
+    }
+  }
+  return false;
+}
+
 }  // namespace
 
 std::optional<std::vector<model::ContextCalls>> sum_up_calls(const model::NameTable& names,
@@ -80,6 +92,7 @@ std::optional<std::vector<model::ContextCalls>> sum_up_calls(const model::NameTa
     functions.clear();
     last_group.reset();
   };
+  const bool is_looked_at = has_unseen_calls(file);
   for (const MadeCall& one : calls_in_order(operations)) {
     if (all.empty() || all.back().context != one.context) {
       end_context();
@@ -92,8 +105,9 @@ std::optional<std::vector<model::ContextCalls>> sum_up_calls(const model::NameTa
     OfFunction& of_it = functions[call.func];
     // Numbers of groups differ from rank to rank, and calls of one group follow each other.
     const std::optional<std::uint64_t> group = operations.group(one.operation);
-    if (!call.seq || call.graph || terms.in_flight || function == "Send" || function == "Recv" ||
-        (of_it.calls > 0 && *call.seq <= of_it.last_number) || (group && group < last_group)) {
+    if (is_looked_at || !call.seq || call.graph || terms.in_flight || function == "Send" ||
+        function == "Recv" || (of_it.calls > 0 && *call.seq <= of_it.last_number) ||
+        (group && group < last_group)) {
       all.back().has_digest = false;
     }
     ++of_it.calls;

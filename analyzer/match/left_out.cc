@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "analyzer/match/embedding.h"
+#include "analyzer/match/runs.h"
 
 namespace ringside::match {
 namespace {
@@ -286,6 +287,24 @@ class Explainer {
     }
   }
 
+  // True if these processes exited, and the others died after that: then it is their last calls
+  // that they did not come to.
+  bool have_exited_first(const std::vector<std::uint32_t>& members) const {
+    const auto file_of = [&](std::uint32_t member) -> const model::TraceFile& {
+      return traces_.files[members_[member].file];
+    };
+    const model::TraceFile& one = file_of(members.front());
+    for (std::uint32_t m = 0; m < members_.size(); ++m) {
+      const model::TraceFile& file = file_of(m);
+      const bool is_one = std::find(members.begin(), members.end(), m) != members.end();
+      if (file.process.dump || file.process.boot_id != one.process.boot_id ||
+          file.recovered == is_one || (!is_one && end_of(file) <= end_of(one))) {
+        return false;
+      }
+    }
+    return true;
+  }
+
   void apply() {
     for (const auto& [whose, indices] : missing_) {
       for (const std::size_t i : indices) {
@@ -297,6 +316,9 @@ class Explainer {
       if (!open.members.empty()) {
         judgements_[i] = {Verdict::kMissing, Difference::kNone, 0};
         judgements_[i].left_out_by = std::move(open.members);
+        if (have_exited_first(judgements_[i].left_out_by)) {
+          continue;
+        }
         judgements_[i].is_number_unknown = true;
         judgements_[i].one_of = {open.from, open.to};
         unknown.push_back(i);

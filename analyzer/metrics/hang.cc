@@ -58,6 +58,8 @@ class Finder {
     hang_.judgements = match::judge_all(traces_, hang_.matches, align::judging_clock(alignment_));
     hang_.positions = find_positions(traces_, hang_.matches.communicators);
     add_hopeless_calls(traces_, hang_.matches, hang_.judgements, hang_.positions);
+    hang_.untold = add_last_calls(traces_, alignment_, hang_.matches, hang_.judgements, min_age_ns_,
+                                  hang_.positions);
     const InFlight in_flight = find_in_flight(traces_, hang_.matches, hang_.positions);
     is_in_ring_ = find_rings(hang_.matches, in_flight);
     hang_.opposite_order = find_opposite_order(traces_, hang_.matches, hang_.positions, in_flight);
@@ -158,6 +160,7 @@ class Finder {
       StuckOperation made;
       made.matched = i;
       made.is_doubtful = true;
+      made.is_only_called = true;
       std::set<std::uint32_t> waiting;  // in a group a rank has several parts
       for (const Stuck& stuck : found) {
         const Position& position = hang_.positions[stuck.position];
@@ -171,6 +174,8 @@ class Finder {
           made.waiting.push_back(stuck.position);
         }
         made.waited_ns = std::max(made.waited_ns, front.waited_ns);
+        made.is_only_called = made.is_only_called && front.stage == Stage::kCalled &&
+                              traces_.files[position.file].process.tells_begin;
         made.is_doubtful = made.is_doubtful && has_lost_records(traces_.files[position.file]);
       }
       hang_.operations.push_back(std::move(made));
@@ -465,8 +470,8 @@ class Finder {
           node.blockers.begin(), node.blockers.end(),
           [](const Blocker& b) { return b.why == Blocker::Why::kNotJoined || !b.stuck_in; });
       const auto cycle = std::find(hang_.cycle.begin(), hang_.cycle.end(), i);
-      node.is_unknown = !node.waited_ns && node.differs.empty() && !waits_for_one &&
-                        cycle == hang_.cycle.end() && has_unknown_rank(node);
+      node.is_unknown = (node.is_only_called || !node.waited_ns) && node.differs.empty() &&
+                        !waits_for_one && cycle == hang_.cycle.end() && has_unknown_rank(node);
       if (!node.is_unknown) {
         known.push_back(i);
       }

@@ -17,6 +17,7 @@
 #include "analyzer/match/verdict.h"
 #include "analyzer/metrics/hang_order.h"
 #include "analyzer/metrics/hang_positions.h"
+#include "analyzer/metrics/last_calls.h"
 #include "analyzer/model/trace.h"
 
 namespace ringside::metrics {
@@ -63,7 +64,8 @@ struct StuckOperation {
   /// In which the ranks disagree: "bytes", "root", "datatype", or "function" where some ranks
   /// called another function in its place.
   std::string differs;
-  bool is_doubtful = false;  // records of all that wait were lost: it may have finished
+  bool is_doubtful = false;     // records of all that wait were lost: it may have finished
+  bool is_only_called = false;  // no rank was seen to run it: see last_calls.h
   /// Nothing shows that it is stuck: how long a rank waits is not told, and whether the ranks that
   /// it may wait for have joined is not known.
   bool is_unknown = false;
@@ -81,6 +83,7 @@ struct Hang {
   std::vector<std::uint32_t> cycle;
   /// Calls that may wait for each other, though nothing shows that they are stuck.
   std::optional<OppositeOrder> opposite_order;
+  std::vector<UntoldCall> untold;  // by communicator
   /// Operations that have been enqueued, and on no rank were seen to begin; by communicator.
   std::map<std::uint32_t, std::uint64_t> enqueued_only;
   std::map<std::uint32_t, std::uint64_t> too_young;  // in flight for less than the least age

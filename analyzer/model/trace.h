@@ -167,6 +167,12 @@ struct Elsewhere {
   }
 };
 
+/// How a process ended, as `ringside run` has seen it.
+struct ProcessEnd {
+  std::int64_t realtime_ns = 0;        // by its host's clock, since the epoch
+  std::optional<std::int64_t> status;  // as waitpid gives it; nothing if that was not seen
+};
+
 struct TraceFile {
   std::string path;
   Process process;
@@ -193,6 +199,7 @@ struct TraceFile {
   bool recovered = false;                           // by `ringside recover`
   /// The time since the last sign of life of a process whose rings were read while it lived.
   std::optional<std::int64_t> silent_ns;
+  std::optional<ProcessEnd> end;
   /// Marks and ranges of the application that are in no file of the process.
   std::optional<std::uint64_t> marks_lost;
   std::optional<std::uint64_t> ranges_lost;

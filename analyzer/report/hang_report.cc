@@ -12,6 +12,7 @@
 #include "analyzer/report/call_sites.h"
 #include "analyzer/report/hang_sentences.h"
 #include "analyzer/report/numbers.h"
+#include "analyzer/report/run_ends.h"
 #include "analyzer/report/summary.h"
 
 namespace ringside::report {
@@ -44,6 +45,7 @@ class HangReport {
   Document make() {
     document_.command = "hang";
     add_sentences();
+    add_ends();
     // Stuck operations are the answer. If none is seen, the traces that lack their end come first.
     if (const std::string not_closed = not_closed_sentence(traces_); !not_closed.empty()) {
       auto& sentences = document_.sentences;
@@ -118,6 +120,15 @@ class HangReport {
     return ranks;
   }
 
+  // Who ended first is said first, where it explains what is stuck.
+  void add_ends() {
+    for (const RunEnds& run : find_run_ends(traces_, alignment_, hang_.matches.runs.runs)) {
+      auto& sentences = document_.sentences;
+      sentences.insert(explains(run, hang_) ? sentences.begin() : sentences.end(),
+                       capitalised(run.text) + '.');
+    }
+  }
+
   void add_sentences() {
     auto& sentences = document_.sentences;
     if (hang_.operations.empty()) {
@@ -128,7 +139,9 @@ class HangReport {
         }
       }
       const std::uint64_t ranks = count_ranks([](const metrics::Position&) { return true; });
-      sentences.push_back("Nothing is seen to be stuck: " + counted(ranks, "rank") + " in " +
+      sentences.push_back((hang_.untold.empty() ? "Nothing is seen to be stuck: "
+                                                : "Whether something is stuck cannot be told: ") +
+                          counted(ranks, "rank") + " in " +
                           counted(communicators.size(), "communicator") + ".");
       add_opposite_order();
       add_unaligned();
@@ -230,6 +243,9 @@ class HangReport {
                counted(stuck.waiting.size(), "rank") +
                (stuck.waited_ns ? " since " : "; it was called at ") + time_of_day(stuck.since_ns) +
                " UTC"});
+    }
+    for (const metrics::UntoldCall& call : hang_.untold) {
+      document_.findings.push_back({Severity::kWarning, "untold", sentences_.untold(call)});
     }
   }
 
@@ -449,7 +465,7 @@ class HangReport {
       notes.push_back(
           "For " + counted(only, "operation") +
           " in flight, only the enqueue is seen, on all ranks: whether the GPUs wait cannot be "
-          "told.");
+          "told. Kernel channels tell: ringside run -- COMMAND");
     }
     if (const std::uint64_t young = sum(hang_.too_young); young > 0) {
       notes.push_back(counted(young, "operation") + " in flight waited for less than --min-age.");
@@ -464,18 +480,6 @@ class HangReport {
     if (hang_.matches.unpaired > 0) {
       notes.push_back(counted(hang_.matches.unpaired, "send or receive", "sends or receives") +
                       " cannot be paired, since a rank or peer is not known.");
-    }
-    const std::uint64_t only_enqueue = count_ranks([&](const metrics::Position& position) {
-      if (!position.last_enqueued) {
-        return false;
-      }
-      const auto& last = traces_.files[position.file].operations[*position.last_enqueued];
-      return !last.in_flight && last.state == model::State::kEnqueued;
-    });
-    if (only_enqueue > 0) {
-      notes.push_back("For " + counted(only_enqueue, "rank") +
-                      ", only the enqueue of the last operation is seen: such an operation never "
-                      "looks stuck by itself.");
     }
     if (const std::string inferred = inferred_text(hang_.matches.communicators);
         !inferred.empty()) {

@@ -46,8 +46,18 @@ std::string HangSentences::fate(std::uint32_t position, const StuckOperation& of
     text += last.end_ns
                 ? ", at " + time_of_day(alignment_.to_common_ns(at.file, *last.end_ns)) + " UTC."
                 : ".";
+  } else if (of.is_only_called && at.last_enqueued) {
+    const model::Operation& last = file.operations[*at.last_enqueued];
+    text += rank + " called " + text_.name_of(last) + " there last" +
+            (last.called_by == model::kNoName
+                 ? ""
+                 : ", at " + std::string(model::call_site(traces_.names.text(last.called_by)))) +
+            ", at " +
+            time_of_day(alignment_.to_common_ns(at.file, last.enqueue_start_ns.value_or(0))) +
+            " UTC.";
   } else {
-    text += rank + " has finished nothing there.";
+    text +=
+        rank + (of.is_only_called ? " has called nothing there." : " has finished nothing there.");
   }
   if (!file.process.tells_begin) {
     text += unfinished(at.file);
@@ -106,63 +116,7 @@ std::string HangSentences::unfinished(std::uint32_t file) const {
                    ", which is not seen to finish.";
 }
 
-// A rank whose process was killed may have joined before: then only its trace tells.
-std::optional<HangSentences::Ended> HangSentences::first_ended(std::uint32_t operation) const {
-  const auto communicator =
-      hang_.matches.operations[hang_.operations[operation].matched].communicator;
-  std::optional<std::uint32_t> first;
-  std::int64_t first_ns = 0;
-  std::uint32_t other_file = 0;
-  std::int64_t others_ns =
-      std::numeric_limits<std::int64_t>::max();  // earliest end of a closed one
-  for (std::uint32_t i = 0; i < hang_.positions.size(); ++i) {
-    const metrics::Position& at = hang_.positions[i];
-    if (at.communicator != communicator) {
-      continue;
-    }
-    const model::TraceFile& file = traces_.files[at.file];
-    const std::int64_t end_ns = alignment_.to_common_ns(at.file, metrics::end_of_trace_ns(file));
-    if (file.silent_ns) {
-      continue;  // recovered from a process that lives on
-    }
-    if (!file.recovered) {
-      other_file = end_ns < others_ns ? at.file : other_file;
-      others_ns = std::min(others_ns, end_ns);
-    } else if (!first || end_ns < first_ns) {
-      first = i;
-      first_ns = end_ns;
-    }
-  }
-  // If all were recovered, they may have been killed together.
-  if (!first || others_ns == std::numeric_limits<std::int64_t>::max() ||
-      !is_surely_before(hang_.positions[*first].file, first_ns, other_file, others_ns)) {
-    return {};
-  }
-  return Ended{*first, first_ns};
-}
-
-// A process that died when the waiting began is the likely cause, and comes first.
-std::string HangSentences::all_joined(std::uint32_t operation) const {
-  const StuckOperation& stuck = hang_.operations[operation];
-  const std::string name = text_.name_of(operation);
-  const std::string others =
-      "; " + text_.waited(operation) + '.' + evidence(operation) + silent(operation);
-  const std::optional<Ended> ended = first_ended(operation);
-  if (!ended) {
-    return "All ranks have joined " + name + others;
-  }
-  const std::string place = text_.place(ended->position);
-  const std::int64_t lived_ns = metrics::elapsed_ns(stuck.since_ns, ended->end_ns);
-  if (stuck.waited_ns && lived_ns <= *stuck.waited_ns / 2) {
-    return "Rank " + place + " ended in " + name + ", as a process that is killed does, at " +
-           time_of_day(ended->end_ns) + " UTC, before the others" + others +
-           " All ranks had joined it. The trace of rank " + place + " was recovered.";
-  }
-  return "All ranks have joined " + name + others + " The trace of rank " + place +
-         " was recovered, and ends before the others, at " + time_of_day(ended->end_ns) + " UTC.";
-}
-
-// A process that was stopped may have joined before, too. The silence of its drain thread shows it:
+// A process that was stopped may have joined before. The silence of its drain thread shows it:
 // a thread that runs gives a sign about once a second (RINGSIDE_DRAIN_MS is a second at most).
 std::string HangSentences::silent(std::uint32_t operation) const {
   constexpr std::int64_t kTooLong_ns = 2'000'000'000;
@@ -278,8 +232,8 @@ std::string HangSentences::evidence(std::uint32_t operation) const {
     return !entry.second.contains(WaitsFor::kNotTold);
   });
   return is_told ? " No transfer stands out; the table shows what each rank waits for."
-                 : " What the network waits for is not recorded (RINGSIDE_EVENTS with steps tells "
-                   "it).";
+                 : " What the network waits for is not recorded. Steps tell: ringside run --events "
+                   "default,steps -- COMMAND";
 }
 
 // The lines of the program that called what is stuck; empty if no trace tells them.
@@ -361,6 +315,31 @@ std::string HangSentences::not_known(std::uint32_t operation) const {
          text_.name_of(operation) + " cannot be known; " + text_.waited(operation) + '.';
 }
 
+// "ranks 0, 1 have, for 41.0 s": of an operation that is not seen to run.
+std::string HangSentences::called_for(std::uint32_t operation) const {
+  const StuckOperation& stuck = hang_.operations[operation];
+  std::vector<std::uint32_t> ranks;
+  for (const std::uint32_t position : stuck.waiting) {
+    ranks.push_back(hang_.positions[position].rank.value_or(0));
+  }
+  return rank_ranges(ranks) + (ranks.size() == 1 ? " has, for " : " have, for ") +
+         human_duration(stuck.waited_ns.value_or(0));
+}
+
+// Nothing but calls is known, and they leave it open.
+std::string HangSentences::untold(const metrics::UntoldCall& call) const {
+  const match::MatchedOperation& matched = hang_.matches.operations[call.matched];
+  const std::string silent = " called nothing for " + human_duration(call.silent_ns);
+  return match::operation_text(traces_, matched) + " of communicator " +
+         text_.label(matched.communicator) + " may hang: " +
+         (call.not_called
+              ? "rank " + text_.place(*call.not_called) + " has not called it, and has" + silent
+              : "all ranks have called it, and have" + silent) +
+         (call.times_before > 0
+              ? ", as " + counted(call.times_before, "time", "times") + " before"
+              : "; the traces have no kernel channels, which show whether it runs");
+}
+
 std::string HangSentences::answer(std::uint32_t operation) const {
   const StuckOperation& stuck = hang_.operations[operation];
   const std::string name = text_.name_of(operation);
@@ -377,9 +356,11 @@ std::string HangSentences::answer(std::uint32_t operation) const {
     case Cause::kNotJoined: {
       const auto one = std::find_if(stuck.blockers.begin(), stuck.blockers.end(),
                                     [](auto& b) { return b.why == Blocker::Why::kNotJoined; });
-      return text_.blockers_text(operation, Blocker::Why::kNotJoined) + " not joined " + name +
-             "; " + text_.waited(operation) + '.' + fate(one->position, stuck) +
-             supposed(operation) + silent(operation) + nothing_known;
+      return text_.blockers_text(operation, Blocker::Why::kNotJoined) +
+             (stuck.is_only_called ? " not called " + name + "; " + called_for(operation)
+                                   : " not joined " + name + "; " + text_.waited(operation)) +
+             '.' + fate(one->position, stuck) + supposed(operation) + silent(operation) +
+             nothing_known;
     }
     case Cause::kNotBegun:
       return text_.blockers_text(operation, Blocker::Why::kNotBegun) + " called " + name +
@@ -404,7 +385,8 @@ std::string HangSentences::answer(std::uint32_t operation) const {
     case Cause::kAllJoined:
       break;
   }
-  return all_joined(operation);
+  return "All ranks have joined " + name + "; " + text_.waited(operation) + '.' +
+         evidence(operation) + silent(operation);
 }
 
 std::string HangSentences::disagreement() const {

@@ -27,24 +27,20 @@ class HangSentences {
   std::string sentence(std::uint32_t operation) const;
   /// The ring of Hang::cycle.
   std::string cycle_sentence() const;
+  /// Says what leaves open whether a last call hangs; without a full stop.
+  std::string untold(const metrics::UntoldCall& call) const;
   /// Says which communicator stopped first; empty if only one has stopped, or no times are known.
   std::string first_stopped() const;
 
  private:
   std::string answer(std::uint32_t operation) const;
+  std::string called_for(std::uint32_t operation) const;
   std::string not_known(std::uint32_t operation) const;
   std::string called_at(std::uint32_t operation) const;
   std::string ranks_of_job(std::uint32_t operation) const;
   std::string unfinished(std::uint32_t file) const;
   std::string fate(std::uint32_t position, const metrics::StuckOperation& of) const;
   std::string supposed(std::uint32_t operation) const;
-  struct Ended {
-    std::uint32_t position = 0;
-    std::int64_t end_ns = 0;
-  };
-  /// The rank whose process died surely before any other's trace ended.
-  std::optional<Ended> first_ended(std::uint32_t operation) const;
-  std::string all_joined(std::uint32_t operation) const;
   std::string silent(std::uint32_t operation) const;
   bool is_surely_before(std::uint32_t file, std::int64_t time_ns, std::uint32_t other_file,
                         std::int64_t other_ns) const;

@@ -63,10 +63,6 @@ class HealthJudge {
   Health judge(const Document& network, const Document& match, Document topology) {
     if (hang_) {
       take(*hang_, "stuck");
-      if (hang_->findings.empty()) {
-        add(Severity::kNote, "in-flight",
-            "operations were in flight when their traces ended; none is seen to be stuck", "stuck");
-      }
     }
     add_ends();
     take(match, "mismatches");
@@ -126,7 +122,15 @@ class HealthJudge {
   void add_losses() {
     const InputFacts& inputs = summary_.inputs;
     const model::Problems& problems = *summary_.problems;
-    if (const std::uint64_t dropped = dropped_total(inputs); dropped > 0) {
+    const auto unwritten = files_unwritten();
+    const std::uint64_t dropped = dropped_total(inputs);
+    if (!unwritten.empty()) {
+      add(Severity::kWarning, "dropped",
+          counted(unwritten.size(), "trace") + " could not be written whole, as on a full disk: " +
+              std::to_string(dropped) + " of " + counted(inputs.produced, "callback") +
+              " are lost (" + processes_text(unwritten) + ')',
+          "completeness");
+    } else if (dropped > 0) {
       add(Severity::kWarning, "dropped",
           counted(dropped, "callback") + " of " + std::to_string(inputs.produced) +
               " dropped: operations may be absent or without times",
@@ -143,30 +147,37 @@ class HealthJudge {
     add_left_out();
   }
 
-  // A trace recovered from a process that lives tells for how long the process was silent.
   void add_ends() {
-    std::vector<const model::TraceFile*> open;
-    std::vector<const model::TraceFile*> died;
-    for (const model::TraceFile* const file : summary_.inputs.files) {
-      if (!file->closed) {
-        open.push_back(file);
-      } else if (file->recovered && !file->silent_ns) {
-        died.push_back(file);
-      }
-    }
-    if (!died.empty()) {
-      add(Severity::kWarning, "recovered",
-          counted(died.size(), "process", "processes") +
-              " ended without closing the trace, as one that is killed does: " +
-              processes_text(died),
-          "completeness");
-    }
-    if (!open.empty()) {
+    if (const auto open = files_where([](const model::TraceFile& file) { return !file.closed; });
+        !open.empty()) {
+      const bool is_one = open.size() == 1;
       add(Severity::kNote, "not-closed",
           counted(open.size(), "trace") + " not closed: " + processes_text(open) +
-              (open.size() == 1 ? " was killed or still runs" : " were killed or still run"),
+              (!files_unwritten().empty()
+                   ? (is_one ? " has no end, perhaps since the disk is full"
+                             : " have no end, perhaps since the disk is full")
+               : is_one ? " was killed or still runs"
+                        : " were killed or still run"),
           "completeness");
     }
+  }
+
+  std::vector<const model::TraceFile*> files_unwritten() const {
+    return files_where([](const model::TraceFile& file) {
+      return std::any_of(file.account.dropped.begin(), file.account.dropped.end(),
+                         [](const auto& one) { return one.first.ends_with(" dropped_write"); });
+    });
+  }
+
+  template <typename Is>
+  std::vector<const model::TraceFile*> files_where(const Is& is) const {
+    std::vector<const model::TraceFile*> found;
+    for (const model::TraceFile* const file : summary_.inputs.files) {
+      if (is(*file)) {
+        found.push_back(file);
+      }
+    }
+    return found;
   }
 
   // Notes what is not in the traces, though nothing went wrong.
@@ -266,7 +277,7 @@ class HealthJudge {
   }
 
   std::string headline(const HealthFinding& first) const {
-    if (first.section == "stuck") {
+    if (first.section == "stuck" && first.finding.kind != "recovered") {
       if (hang_->sentences.empty()) {
         return first.finding.text;
       }
@@ -294,7 +305,6 @@ std::string command_of(const HealthFinding& one) {
          : one.section == "network"    ? "ringside network"
          : one.section == "topology"   ? "ringside topology"
          : kind == "clocks"            ? "ringside stragglers --align-report"
-         : kind == "recovered"         ? "ringside hang"
          : kind == "no-trace"          ? "ringside communicators"
                                        : "";
 }

@@ -389,7 +389,8 @@ std::vector<std::string> footer_lines(const Summary& summary) {
   }
   if (has_no_bandwidth) {
     lines.emplace_back(
-        "times from enqueue or proxy_queue: the execution was not seen, so there is no bandwidth.");
+        "times from enqueue or proxy_queue: the execution was not seen, so there is no bandwidth. "
+        "Kernel channels show it: ringside run -- COMMAND");
   }
   return lines;
 }

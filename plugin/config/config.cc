@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "plugin/config/config.h"
 
+#include <algorithm>
 #include <cstdlib>
 #include <unistd.h>
 
@@ -31,6 +32,9 @@ Config read_config(const std::function<const char*(const char*)>& get) {
       config.warnings.push_back(warning(variable, given, detail));
     }
   }
+  config.kernels_are_safe =
+      std::all_of(kSafeForKernels.begin(), kSafeForKernels.end(),
+                  [&](const char* name) { return or_empty(get(name)) == "0"; });
   config.gpu_serial = or_empty(get("GPU_SERIAL"));
   config.vm_id = or_empty(get("VM_ID"));
   for (const char* name :

@@ -22,8 +22,9 @@ struct Config {
   bool start = true;
   EventChoice events;
   std::string events_text = "default";
-  std::uint64_t sampled_of = 1;  ///< the trace has one of so many collectives
-  std::string sample_text;       ///< the value as set; empty: everything is kept
+  bool kernels_are_safe = false;  ///< NCCL's own variables see to it (kSafeForKernels)
+  std::uint64_t sampled_of = 1;   ///< the trace has one of so many collectives
+  std::string sample_text;        ///< the value as set; empty: everything is kept
   std::uint64_t ring_bytes = 2U << 20;
   int drain_ms = 10;
   std::uint64_t max_bytes = std::uint64_t{2} << 30;  ///< 0: no bound

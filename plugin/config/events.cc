@@ -91,7 +91,8 @@ std::optional<EventChoice> parse_events(std::string_view text, std::string& unkn
 
 bool kernels_can_hurt(const NcclFacts& nccl) {
   constexpr int kFirstAffected = 22902;  // 2.29.2; no release is known to be fixed
-  return nccl.version == 0 || nccl.version >= kFirstAffected || !nccl.recorded_from_start;
+  const bool is_affected = nccl.version == 0 || nccl.version >= kFirstAffected;
+  return (is_affected && !nccl.is_made_safe) || !nccl.recorded_from_start;
 }
 
 std::uint32_t resolve_events(const EventChoice& choice, const NcclFacts& nccl) {

@@ -4,6 +4,7 @@
 #ifndef RINGSIDE_PLUGIN_CONFIG_EVENTS_H
 #define RINGSIDE_PLUGIN_CONFIG_EVENTS_H
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -23,6 +24,12 @@ struct EventChoice {
 /// name in `unknown`.
 std::optional<EventChoice> parse_events(std::string_view text, std::string& unknown);
 
+/// NCCL's variables that keep kernel channels from hurting where all of them are "0": no broadcasts
+/// from several roots as one kernel, and no communicators that share another's channels.
+inline constexpr std::array<const char*, 3> kSafeForKernels = {"NCCL_ALLGATHERV_ENABLE",
+                                                               "NCCL_COMM_SPLIT_SHARE_RESOURCES",
+                                                               "NCCL_COMM_SHRINK_SHARE_RESOURCES"};
+
 struct NcclFacts {
   int abi_version = 0;
   int version = 0;  ///< as ncclGetVersion returns it; 0: not known
@@ -30,11 +37,12 @@ struct NcclFacts {
   /// miscount a rank's sends to itself (2.26 to 2.31). If such a send is not recorded and a later
   /// kernel channel is, NCCL can wait for that channel for ever.
   bool recorded_from_start = true;
+  bool is_made_safe = false;  ///< by kSafeForKernels
 };
 
 /// True if kernel-channel events can make this NCCL hang in ncclCommDestroy, or crash. Releases
-/// from 2.29.2 on can, with broadcasts from several roots in a group or with splitShare. All can if
-/// recording begins after the first communicator. Unknown versions count as affected.
+/// from 2.29.2 on can, and unknown ones, unless they are made safe. All can if recording begins
+/// after the first communicator.
 bool kernels_can_hurt(const NcclFacts& nccl);
 
 /// Returns the event types to record, limited to those that the interface has.

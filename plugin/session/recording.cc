@@ -30,6 +30,7 @@ Recording::Recording(const Config& config, Notes& notes)
 
 void Recording::open(std::uint32_t context, int* mask, NcclFacts nccl) {
   nccl.recorded_from_start = nccl_.recorded_from_start && started_;
+  nccl.is_made_safe = config_.kernels_are_safe;
   nccl_ = nccl;
   masks_.open(context, mask, nccl);
   // RINGSIDE_RECORD_SECONDS count from the first communicator on, not from the load: before that

@@ -1,12 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """Inputs of the cases of `ringside hang`: jobs that are stuck in a known way."""
 
+import json
+
 from summary_inputs import segments
-from trace_writer import Number, Trace
+from trace_writer import BASE_TIME_S, Number, Trace
 
 SECOND_NS = 10**9
 WORLD = {"comm": "0xba385c900b3c5b33", "name": "world"}
 DATA = {"comm": "0xdada", "name": "data"}
+ENDED_JOBS = ("absent_call", "other_call", "killed", "exited", "raised", "restarted")
 
 
 def dump(rank, nranks, **options):
@@ -145,7 +148,7 @@ def no_steps(**options):
 
 
 def only_enqueues():
-    """No kernels, no network: one rank is behind, but nothing tells that the others wait."""
+    """Nothing of the fourth call is seen to run, and rank 2 has called nothing for 31 seconds."""
     traces = [dump(rank, 4) for rank in range(4)]
     for trace in traces:
         if trace.rank == 2:
@@ -153,6 +156,59 @@ def only_enqueues():
         else:
             trace.operation("AllReduce", 65536, seq=3, times_from="enqueue")
     return traces
+
+
+def calls_only(rank, times_s, *, until_s, dump=True):
+    """A rank of a job on one host without kernel channels, which called at these times."""
+    trace = Trace(rank, dump=dump).communicator(nranks=2, **WORLD)
+    begin_ns = trace.time_ns
+    for seq, time_s in enumerate(times_s):
+        trace.time_ns = begin_ns + int(time_s * SECOND_NS)
+        trace.operation("AllReduce", 65536, seq=seq, times_from="enqueue")
+    trace.time_ns = begin_ns + int(until_s * SECOND_NS)
+    return trace
+
+
+def calls_ahead():
+    """The job goes on: rank 1 calls every two seconds, and rank 0 may run three calls ahead."""
+    steps = [2 * step for step in range(10)]
+    return {f"traces/ringside.{trace.rank}.json": trace.text()
+            for trace in (calls_only(0, [0, 0.1, 0.2, *steps], until_s=19.5),
+                          calls_only(1, steps, until_s=19.5))}
+
+
+def calls_end(recovered=False, until_s=3):
+    """All ranks have made the same calls, and end at that time: by themselves or not."""
+    return {f"traces/ringside.{rank}.json":
+            calls_only(rank, range(3), until_s=until_s, dump=False).text(recovered=recovered)
+            for rank in range(2)}
+
+
+def calls_rare():
+    """Rank 1 has not called for 20 s what rank 0 has; it was silent for 30 s before."""
+    return {f"traces/ringside.{trace.rank}.json": trace.text()
+            for trace in (calls_only(0, [0, 1, 31, 32], until_s=52),
+                          calls_only(1, [0, 1, 31], until_s=52))}
+
+
+def ends_seen():
+    """`ringside run` saw rank 1 exit with 1, and rank 0 end by SIGTERM two seconds later."""
+    traces = [dump(rank, 2, dump=False) for rank in range(2)]
+    last_ns = BASE_TIME_S * SECOND_NS + max(trace.time_ns for trace in traces)
+    ends = [{"boot_id": "b00t", "pid": trace.pid, "ended_realtime_ns": last_ns + after_ns,
+             "wait_status": status}
+            for trace, after_ns, status in ((traces[1], 0, 1 << 8), (traces[0], 2 * SECOND_NS, 15))]
+    return {**{f"traces/ringside.{trace.rank}.json": trace.text() for trace in traces},
+            "traces/ringside-ends-1.jsonl": "".join(json.dumps(end) + "\n" for end in ends)}
+
+
+def disk_full():
+    """Both processes exited while the disk was full; rank 1 had no room for its end."""
+    traces = [dump(rank, 2, dump=False) for rank in range(2)]
+    traces[0].account = {"Coll": {"produced": 500, "written": 2, "merged": 2,
+                                  "dropped_write": 496}}
+    return {f"traces/ringside.{trace.rank}.json": trace.text(closed=trace.rank == 0)
+            for trace in traces}
 
 
 def send_without_receive():
@@ -230,6 +286,16 @@ def cases():
         "summary-no-findings": ("summary --no-findings ../hang-missing-rank/traces", {}),
         "hang-drops": ("hang traces", texts(with_drops(one_missing(4, 2)))),
         "hang-only-enqueues": ("hang traces", texts(only_enqueues())),
+        "summary-ends-seen": ("summary traces", ends_seen()),
+        "summary-disk-full": ("summary traces", disk_full()),
+        "hang-calls-ahead": ("hang traces", calls_ahead()),
+        "hang-calls-end": ("hang traces", calls_end()),
+        "hang-calls-quiet": ("hang traces", calls_end(recovered=True, until_s=43)),
+        "summary-calls-quiet": ("summary ../hang-calls-quiet/traces", {}),
+        "hang-calls-rare": ("hang traces", calls_rare()),
+        **{f"{command}-ended-{job}".replace("_", "-"):
+           (f"{command} ../../../data/ended_jobs/{job}", {})
+           for command in ("hang", "summary") for job in ENDED_JOBS},
         "hang-one-communicator": ("hang --comm data traces", texts(chain())),
         "hang-other-communicator": ("hang --comm 0x30de1 traces", texts(chain())),
         "hang-no-such-communicator": ("hang --comm nothing traces", texts(chain())),

@@ -131,6 +131,40 @@ def text(place):
     require(set(os.listdir(place.work)) == before, f"something was made: {os.listdir(place.work)}")
 
 
+def kernels(place, library):
+    """Kernel channels are recorded where NCCL's variables make them safe, and the user wants them."""
+    safe = ("NCCL_ALLGATHERV_ENABLE", "NCCL_COMM_SPLIT_SHARE_RESOURCES",
+            "NCCL_COMM_SHRINK_SHARE_RESOURCES")
+
+    def seen_with(*options, version=22907, **variables):
+        given = {safe[0]: None, "LAUNCH_TEST_VERSION": version, **variables}
+        options = ("--nccl", library, *options)
+        _, err = place.ringside("run", *options, "--", "true", **given)
+        seen = place.seen_by(*options, **given)
+        return [seen.get(name) for name in (*safe, "RINGSIDE_EVENTS")], err
+
+    with_kernels, err = seen_with()
+    first = err.splitlines()[0]
+    require(with_kernels == ["0", "0", "0", "default,steps"], f"{with_kernels}")
+    require("kernel channels are recorded" in first and "--light" in first, first)
+    require(seen_with(**{safe[0]: "0"})[0] == with_kernels, "the variable is what it would be")
+    for options, variables, wanted in (
+            (["--light"], {}, ["0", None, None, None]),
+            (["--start-off"], {}, ["0", None, None, None]),
+            (["--events", "coll"], {}, ["0", None, None, "coll"]),
+            ([], {"RINGSIDE_EVENTS": "p2p"}, ["0", None, None, "p2p"]),
+            ([], {"RINGSIDE_START": "0"}, ["0", None, None, None]),
+            ([], {"version": 22901}, [None, None, None, None]),
+            ([], {safe[1]: "1"}, ["0", "1", None, None])):
+        seen, err = seen_with(*options, **variables)
+        require(seen == wanted, f"{options} {variables}: {seen}")
+        require("kernel channels are recorded" not in err, err)
+    require(f"{safe[1]}=1 is set" in err, err)
+    out, _ = place.ringside("env", "--nccl", library,
+                            **{safe[0]: None, "LAUNCH_TEST_VERSION": 22907})
+    require("RINGSIDE_EVENTS" not in out and safe[1] not in out, out)
+
+
 def nccl(place):
     """NCCL_ALLGATHERV_ENABLE=0 for the releases that need it, unless the user has chosen."""
     name = "NCCL_ALLGATHERV_ENABLE"
@@ -146,6 +180,7 @@ def nccl(place):
     require(value is None and name not in err, f"2.29.1: {value}, {err}")
     value, err = seen_with(22907, **{name: "1"})
     require(value == "1" and name not in err, f"chosen: {value}, {err}")
+    kernels(place, library)
     value, err = seen_with("crash")
     require(value is None and "--nccl FILE" in err, f"not known: {value}, {err}")
 

@@ -94,4 +94,46 @@ def killed(place):
     require("signal 6 ended the command" in err, err)
 
 
-CASES = {"traces": traces}
+LAUNCHER = """
+import os, signal, subprocess, time
+def until(holds):
+    deadline = time.monotonic() + 60
+    while not holds():
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+def watched():
+    fds = f"/proc/{os.getppid()}/fd"
+    found = 0
+    for fd in os.listdir(fds):
+        try:
+            found += os.readlink(f"{fds}/{fd}") == "anon_inode:[pidfd]"
+        except FileNotFoundError:
+            pass
+    return found
+ranks = [subprocess.Popen([os.environ["HOST"], os.environ["NCCL_PROFILER_PLUGIN"], "6", "way_out",
+                           "sleep", "100", "100"], stdout=subprocess.PIPE,
+                          env={**os.environ, "RANK": str(rank)}) for rank in range(2)]
+for rank in ranks:
+    assert rank.stdout.readline()
+until(lambda: watched() == 2)
+for rank, number in ((1, signal.SIGKILL), (0, signal.SIGTERM)):
+    left = watched()
+    ranks[rank].send_signal(number)
+    until(lambda: watched() == left - 1)
+    time.sleep(0.05)  # ends that are closer than 1 ms are one
+for rank in ranks:
+    rank.wait()
+"""
+
+
+def ends(place):
+    """Who ended first, when and by what signal, is the first sentence; `summary` knows it later."""
+    _, err = place.ringside("run", *place.python(LAUNCHER), HOST=place.options.host)
+    said = (r"Rank 1 \(.*\) ended first, at [0-9:.]+ UTC, by SIGKILL; the other ended .* later, "
+            r"by SIGTERM\.\n")
+    require(re.search(r"rings removed\n" + said, err), err)
+    out, _ = place.ringside("summary", summed_up(err, 2))
+    require(re.match(said, out), out)
+
+
+CASES = {"ends": ends, "traces": traces}

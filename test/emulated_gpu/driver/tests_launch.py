@@ -39,7 +39,8 @@ def whole(setup):
     said, out = run(setup, "--scenario", "sweep", "--max-bytes", "262144", ranks=4, expected=0)
     check("PASS" in out, out)
     check("Read: 4 traces, 4 ranks on 1 host" in said and "all closed, nothing dropped" in said, said)
-    check(re.search(r"^  AllReduce +256 KiB +float32 .* <?\d+\.\d\d +proxy$", said, re.MULTILINE), said)
+    check(re.search(r"^  AllReduce +256 KiB +float32 .* <?\d+\.\d\d +gpu$", said, re.MULTILINE), said)
+    check("kernel channels are recorded" in said.splitlines()[0], said)
     check("NCCL_ALLGATHERV_ENABLE=0 is set" in said, said)
     check(f"4 trace files in {setup.directory / 'traces'}\n" in said, said)
 

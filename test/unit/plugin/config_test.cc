@@ -173,6 +173,9 @@ TEST_CASE("the default events are those that cannot hurt") {
   CHECK_FALSE(has(affected, EventType::kKernelCh));
   CHECK(has(affected, EventType::kProxyStep));
   CHECK_FALSE(has(resolve_events(choice, {6, 0}), EventType::kKernelCh));
+  // NCCL's own variables make it safe, but not a window that opens later.
+  CHECK(has(resolve_events(choice, {6, 22907, true, true}), EventType::kKernelCh));
+  CHECK_FALSE(has(resolve_events(choice, {6, 22907, false, true}), EventType::kKernelCh));
   // A window that opens later: NCCL's counters may be out of step by then.
   CHECK_FALSE(has(resolve_events(choice, {5, 22809, false}), EventType::kKernelCh));
   // Interfaces without kernel channels.
@@ -180,6 +183,15 @@ TEST_CASE("the default events are those that cannot hurt") {
   CHECK(v2 < (1U << 6));
   CHECK(has(v2, EventType::kProxyStep));
   CHECK_FALSE(has(v2, EventType::kProxyCtrl));
+}
+
+TEST_CASE("kernel channels are safe where all of NCCL's variables say so") {
+  CHECK_FALSE(read({}).kernels_are_safe);
+  CHECK_FALSE(read({{"NCCL_ALLGATHERV_ENABLE", "0"}}).kernels_are_safe);
+  CHECK(read({{"NCCL_ALLGATHERV_ENABLE", "0"},
+              {"NCCL_COMM_SPLIT_SHARE_RESOURCES", "0"},
+              {"NCCL_COMM_SHRINK_SHARE_RESOURCES", "0"}})
+            .kernels_are_safe);
 }
 
 TEST_CASE("no bit above the interface's own is ever set") {
