@@ -23,7 +23,7 @@ def late(machine, results):
     job.traces()
     found = [one["text"] for one in job.report("stragglers")["findings"]
              if one["kind"] == "straggler"]
-    require(len(found) == 1 and found[0].startswith("rank 2 "), f"rank 2 is late, found: {found}")
+    require(len(found) == 1 and found[0].startswith("Rank 2 "), f"rank 2 is late, found: {found}")
     results.add("faults", "late rank", PASS, found[0])
 
 

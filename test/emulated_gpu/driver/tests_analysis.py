@@ -19,9 +19,9 @@ def late_rank(setup):
               "20000", ranks=3).wait()
     found = [one["text"] for one in analysed(job, "stragglers")["findings"]
              if one["kind"] == "straggler"]
-    check(len(found) == 1 and found[0].startswith("rank 2 "), f"rank 2 is late, found: {found}")
+    check(len(found) == 1 and found[0].startswith("Rank 2 "), f"rank 2 is late, found: {found}")
     path = analysed(job, "critical-path")
-    check("If rank 2 " in " ".join(path["sentences"]), f"critical path: {path['sentences']}")
+    check("Rank 2 (" in " ".join(path["sentences"]), f"critical path: {path['sentences']}")
     print(found[0])
     print("\n".join(path["sentences"]))
 
@@ -30,10 +30,10 @@ def late_neighbour(setup):
     """Two hosts of two ranks, and rank 1 is late. Rank 2 gets its data over the network, and sends
     nothing there: it is not blamed for them."""
     job = Job(setup, "--scenario", "train", "--iterations", "20", "--late-rank", "1", "--late-us",
-              "20000", "--ranks-per-host", "2", ranks=4).wait()
+              "100000", "--ranks-per-host", "2", ranks=4).wait()
     answer = analysed(job, "stragglers")
     found = [(one["kind"], one["text"]) for one in answer["findings"]]
-    check(len(found) == 1 and found[0][1].startswith("rank 1 "), f"rank 1 is late, found: {found}")
+    check(len(found) == 1 and found[0][1].startswith("Rank 1 "), f"rank 1 is late, found: {found}")
     print(found[0])
 
 
