@@ -97,6 +97,7 @@ class Joiner {
     first.end_ns = std::max(first.end_ns, other.end_ns);
     first.call_ns = std::min(first.call_ns, other.call_ns);
     first.signature += other.signature;
+    first.operation = std::min(first.operation, other.operation);
     first.is_open = first.is_open || other.is_open;
     first.kind = parts_.kinds[other.kind] < parts_.kinds[first.kind] ? other.kind : first.kind;
   }
@@ -127,8 +128,8 @@ class Builder {
       const SeenKernel& other = parts_.kernels[b];
       const std::uint32_t run = run_of(one);
       const std::uint32_t other_run = run_of(other);
-      return std::tie(run, one.rank, one.start_ns, one.end_ns, one.signature, a) <
-             std::tie(other_run, other.rank, other.start_ns, other.end_ns, other.signature, b);
+      return std::tie(run, one.rank, one.start_ns, one.end_ns, one.operation, a) <
+             std::tie(other_run, other.rank, other.start_ns, other.end_ns, other.operation, b);
     });
     for (std::size_t first = 0; first < order.size();) {
       const std::uint32_t run = run_of(parts_.kernels[order[first]]);
@@ -180,6 +181,15 @@ class Builder {
 
   void add_transfers() {
     ends_ns_.resize(jobs_.size());
+    // The same order, whichever thread or process has found them.
+    const auto key_of = [&](const Transfer& one) {
+      const SeenKernel& first = parts_.kernels[parts_.members[one.first_member].kernel];
+      const SeenKernel& last =
+          parts_.kernels[parts_.members[one.first_member + one.member_count - 1].kernel];
+      return std::tuple(first.operation, first.rank, last.rank);
+    };
+    std::stable_sort(parts_.transfers.begin(), parts_.transfers.end(),
+                     [&](const Transfer& a, const Transfer& b) { return key_of(a) < key_of(b); });
     for (const Transfer& seen : parts_.transfers) {
       const auto members = std::span(parts_.members).subspan(seen.first_member, seen.member_count);
       const std::uint32_t run = run_of(parts_.kernels[members.front().kernel]);
@@ -303,6 +313,7 @@ std::uint32_t PartsFinder::add_kernel(OfThread& own, std::uint32_t index, const 
   kernel.rank = who_.of(operation.communicator, part.member);
   kernel.kind = kind_of(own, operation, execution.bytes.value_or(0));
   kernel.signature = signature;
+  kernel.operation = numbers_.empty() ? index : numbers_[index];
   kernel.is_open = is_open;
   kernel.start_ns = *execution.start_ns;
   kernel.end_ns = *execution.end_ns;

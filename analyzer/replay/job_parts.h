@@ -24,6 +24,8 @@ struct SeenKernel {
   std::uint32_t rank = 0;  // as in GlobalRanks
   std::uint32_t kind = 0;
   std::uint32_t signature = 0;  // those of the calls of one kernel are added up
+  std::uint32_t operation =
+      0;  // its number in all processes together, which decides between equals
   bool has_group = false;
   /// The rank, or another one of the transfer, may have come at any time between its call and the
   /// start: data that the network sends waits for the receiver, too. All are compared by their

@@ -358,7 +358,7 @@ def check_command_line(mpi, program, directory, library):
     require(version[0] == 0 and version[1].startswith(f"ringside-mpi {number}, ") and library in version[1],
             f"--version: {version}")
     refused = ("merge", "lint", "recover", "reduce", "export", "run", "env", "doctor", "ctl", "top", "watch", "ras",
-               "exporter", "what-if")
+               "exporter")
     for command in re.findall(r"^  ([a-z-]+)  ", ringside(program, directory, ["--help"])[1].split("Options:")[0], re.M):
         require((command in refused) != (f" {command}," in help_text or f" {command}\n" in help_text),
                 f"{command}: it is either in the help or refused")
