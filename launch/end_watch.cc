@@ -28,7 +28,10 @@ std::int64_t realtime_ns() {
 // The last member of /proc/PID/stat of a process that has ended and that its parent has not taken.
 std::optional<int> status_of(pid_t pid) {
   std::ifstream file("/proc/" + std::to_string(pid) + "/stat");
-  const std::string text((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
+  // A process may go between opening and reading: getline() says so, an iterator over the buffer
+  // throws.
+  std::string text;
+  std::getline(file, text, '\0');
   const std::size_t name_end = text.rfind(')');
   if (name_end == std::string::npos) {
     return std::nullopt;
