@@ -324,16 +324,6 @@ void add_stacks_option(CLI::App& command, AnalysisOptions& options) {
                    "Also show all frames of the stacks of these calls, where the dumps have them");
 }
 
-replay::RunReplay* Analysis::longest_replay(metrics::RowsBy by) const {
-  replay::RunReplay* longest = nullptr;
-  for (const auto& run : replays(by).runs) {
-    if (longest == nullptr || run->job().wall_ns() > longest->job().wall_ns()) {
-      longest = run.get();
-    }
-  }
-  return longest;
-}
-
 report::Summary Analysis::summary(bool has_findings, metrics::RowsBy by) const {
   if (alike) {
     if (has_findings) {

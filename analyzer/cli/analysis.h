@@ -108,7 +108,7 @@ struct Analysis {
     }
     return *facts_;
   }
-  /// Replays all runs. Likewise; kinds of operations are told apart by `by`.
+  /// Replays all runs, likewise. Operations of one kind have one group of `by`.
   replay::Replays& replays(metrics::RowsBy by = metrics::RowsBy::kCaller) const {
     if (!replays_.contains(by)) {
       replays_[by] = alike
@@ -118,8 +118,6 @@ struct Analysis {
     }
     return replays_[by];
   }
-  /// The replay of the run that took longest; NULL if nothing ran.
-  replay::RunReplay* longest_replay(metrics::RowsBy by = metrics::RowsBy::kCaller) const;
   /// Says how fast the network was.
   const metrics::Network& network() const {
     if (!network_) {

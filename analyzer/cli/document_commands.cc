@@ -40,7 +40,7 @@ struct WhatIfOptions : AnalysisOptions {
 
   /// Why the job cannot be asked that; empty if it can.
   std::string why_no_path(const Analysis& analysis) const {
-    const replay::RunReplay* const run = asked.is_empty() ? nullptr : analysis.longest_replay();
+    const replay::RunReplay* const run = asked.is_empty() ? nullptr : analysis.replays().longest();
     return run == nullptr ? "" : report::read_change(asked, run->job()).wrong;
   }
 };
@@ -95,9 +95,8 @@ constexpr char kCommunicatorsExample[] =
 
 constexpr char kStragglersExample[] =
     "Replays the job as if one rank or host were like the others: what that saves is what it "
-    "costs. "
-    "All times of a rank are by its own clock, so the hosts' clocks do not matter. docs/metrics.md "
-    "has the equations.\n"
+    "costs. All times of a rank are by its own clock, so the hosts' clocks do not matter. "
+    "docs/metrics.md has the equations.\n"
     "\n"
     "Examples:\n"
     "  ringside stragglers traces/\tall communicators, the whole run\n"
@@ -308,7 +307,7 @@ void add_critical_path(CLI::App& app, Chosen& chosen) {
               metrics::find_step_paths(analysis.facts(), analysis.graphs, chosen_options.instance),
               analysis.graphs, analysis.facts(), chosen_options.by, chosen_options.most_rows());
         }
-        return report::critical_path_document(analysis.longest_replay(chosen_options.by),
+        return report::critical_path_document(analysis.replays(chosen_options.by).longest(),
                                               analysis.matches, analysis.alignment,
                                               chosen_options.by);
       });
@@ -336,7 +335,7 @@ void add_what_if(CLI::App& app, Chosen& chosen) {
       app, "what-if", "Say what the job would take without a slow rank, or with a faster network",
       kWhatIfExample, options, chosen,
       [](const Analysis& analysis, const WhatIfOptions& chosen_options) {
-        return report::what_if_document(analysis.longest_replay(), chosen_options.asked);
+        return report::what_if_document(analysis.replays().longest(), chosen_options.asked);
       });
   options->rows_needed = RowsNeeded::kSums;
   add_kineto_option(command, *options);

@@ -265,9 +265,8 @@ class Judge {
 const char kFailOnHelp[] =
     "Exit with 1 if one of these holds, separated by commas: busbw<GB/s, algbw<GB/s (of the "
     "slowest row), efficiency<PERCENT (of the peak, likewise), straggler>PERCENT (of the wall "
-    "time; "
-    "\"straggler>PERCENT surely\" asks the least of the range), wait>PERCENT (of all ranks' time), "
-    "mismatch, missing, state, "
+    "time; \"straggler>PERCENT surely\" asks the least of the range), wait>PERCENT (of all ranks' "
+    "time), mismatch, missing, state, "
     "unfinished, dropped; with 4 if one cannot be judged";
 
 std::optional<std::vector<Condition>> parse_conditions(std::string_view text, std::string& error) {

@@ -97,6 +97,13 @@ struct Job {
   /// How long a kernel waited for other ranks. The first one of a rank waits until all have
   /// started, which counts nowhere.
   std::int64_t waited_ns(std::uint32_t kernel) const;
+  /// Calls visit(kernel, waited_ns) for each kernel of a rank whose wait counts.
+  template <typename Visit>
+  void for_each_wait(const JobRank& rank, const Visit& visit) const {
+    for (std::uint32_t i = 1; i < rank.kernel_count; ++i) {
+      visit(rank.first_kernel + i, waited_ns(rank.first_kernel + i));
+    }
+  }
   /// How long the run took: from the moment at which all ranks had come to a rank's first kernel,
   /// to its last end, for the rank where that is longest. What came before is the start of the job.
   std::int64_t wall_ns() const;

@@ -58,6 +58,19 @@ bool is_any_open(std::span<const model::Execution> executions) {
                      [](const model::Execution& one) { return one.start_is_latest; });
 }
 
+// Puts them in one order, whichever thread or process has found them. To be called before kernels
+// are joined, since which of their calls came first differs.
+void sort_transfers(JobParts& parts) {
+  const auto key_of = [&](const Transfer& one) {
+    const SeenKernel& first = parts.kernels[parts.members[one.first_member].kernel];
+    const SeenKernel& last =
+        parts.kernels[parts.members[one.first_member + one.member_count - 1].kernel];
+    return std::tuple(first.operation, first.rank, last.rank);
+  };
+  std::stable_sort(parts.transfers.begin(), parts.transfers.end(),
+                   [&](const Transfer& a, const Transfer& b) { return key_of(a) < key_of(b); });
+}
+
 // Calls that one kernel was made of have the first of them in common.
 class Joiner {
  public:
@@ -181,15 +194,6 @@ class Builder {
 
   void add_transfers() {
     ends_ns_.resize(jobs_.size());
-    // The same order, whichever thread or process has found them.
-    const auto key_of = [&](const Transfer& one) {
-      const SeenKernel& first = parts_.kernels[parts_.members[one.first_member].kernel];
-      const SeenKernel& last =
-          parts_.kernels[parts_.members[one.first_member + one.member_count - 1].kernel];
-      return std::tuple(first.operation, first.rank, last.rank);
-    };
-    std::stable_sort(parts_.transfers.begin(), parts_.transfers.end(),
-                     [&](const Transfer& a, const Transfer& b) { return key_of(a) < key_of(b); });
     for (const Transfer& seen : parts_.transfers) {
       const auto members = std::span(parts_.members).subspan(seen.first_member, seen.member_count);
       const std::uint32_t run = run_of(parts_.kernels[members.front().kernel]);
@@ -484,6 +488,7 @@ JobParts PartsFinder::take() {
 
 std::vector<Job> make_jobs(JobParts&& parts, const model::Traces& traces,
                            const match::Matches& matches) {
+  sort_transfers(parts);
   return Builder(parts, traces, matches).make();
 }
 

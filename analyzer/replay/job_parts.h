@@ -74,7 +74,7 @@ struct JobParts {
 
 class PartsFinder {
  public:
-  /// `facts` must outlive it. `by`: what kinds are told apart by. `numbers`: those that the
+  /// `facts` must outlive it. `by`: what kinds differ by, too. `numbers`: those that the
   /// operations have in all processes together; empty: they are all here.
   PartsFinder(const facts::Facts& facts, metrics::RowsBy by,
               std::span<const std::uint32_t> numbers = {});

@@ -19,10 +19,10 @@ std::vector<RankFigures> figures_of(const Job& job, const WhatIf& what_if) {
     const JobRank& one = job.ranks[rank];
     for (std::uint32_t i = one.first_kernel; i < one.first_kernel + one.kernel_count; ++i) {
       figures[rank].own_ns = add_saturating(figures[rank].own_ns, what_if.times().own_ns[i]);
-      if (i > one.first_kernel) {
-        figures[rank].waited_ns = add_saturating(figures[rank].waited_ns, job.waited_ns(i));
-      }
     }
+    job.for_each_wait(one, [&](std::uint32_t, std::int64_t waited_ns) {
+      figures[rank].waited_ns = add_saturating(figures[rank].waited_ns, waited_ns);
+    });
   }
   for (const Role& role : what_if.places().roles()) {
     std::vector<std::int64_t> own_ns;
@@ -69,17 +69,12 @@ double RunReplay::waited_part() const {
           static_cast<double>(job_.ranks.size()));
 }
 
-const RunReplay* Replays::slowest() const {
-  const RunReplay* slowest = nullptr;
-  double most = 0;
-  for (const auto& run : runs) {
-    const std::optional<Slow>& slow = run->slow().worst;
-    if (slow && !(slow->is_once() && slow->first_slow == 0) && slow->cost.best > most) {
-      most = slow->cost.best;
-      slowest = run.get();
-    }
-  }
-  return slowest;
+RunReplay* Replays::longest() const {
+  const auto longest =
+      std::max_element(runs.begin(), runs.end(), [](const auto& one, const auto& other) {
+        return one->job().wall_ns() < other->job().wall_ns();
+      });
+  return longest == runs.end() ? nullptr : longest->get();
 }
 
 Replays make_replays(JobParts&& parts, const model::Traces& traces, const match::Matches& matches,

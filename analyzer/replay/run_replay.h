@@ -58,11 +58,10 @@ class RunReplay {
 struct Replays {
   std::vector<std::unique_ptr<RunReplay>> runs;
   Coverage coverage;
-  metrics::RowsBy by = metrics::RowsBy::kCaller;  // what kinds are told apart by
+  metrics::RowsBy by = metrics::RowsBy::kCaller;  // what kinds differ by, too
 
-  /// The run whose slow ranks cost most, not counting what is slow in its first iteration only;
-  /// NULL if none has any.
-  const RunReplay* slowest() const;
+  /// The run that took longest; NULL if nothing ran.
+  RunReplay* longest() const;
 };
 
 Replays make_replays(JobParts&& parts, const model::Traces& traces, const match::Matches& matches,

@@ -55,10 +55,10 @@ std::vector<std::vector<double>> waits_by_block(const Job& job) {
   std::vector<std::vector<double>> waits_ns;
   for (const JobRank& one : job.ranks) {
     std::vector<double>& own_ns = waits_ns.emplace_back(blocks);
-    for (std::uint32_t i = 1; i < one.kernel_count; ++i) {
-      own_ns[i * blocks / one.kernel_count] +=
-          static_cast<double>(job.waited_ns(one.first_kernel + i));
-    }
+    job.for_each_wait(one, [&](std::uint32_t kernel, std::int64_t waited_ns) {
+      own_ns[(kernel - one.first_kernel) * blocks / one.kernel_count] +=
+          static_cast<double>(waited_ns);
+    });
   }
   return waits_ns;
 }

@@ -145,13 +145,13 @@ std::vector<std::pair<GroupKey, Waited>> waited_by_group(const Replays& replays)
     const replay::Job& job = run->job();
     std::vector<Waited> by_kind(job.kinds.size());
     for (const replay::JobRank& rank : job.ranks) {
-      for (std::uint32_t i = rank.first_kernel; i < rank.first_kernel + rank.kernel_count; ++i) {
-        Waited& sum = by_kind[job.kernels[i].kind];
-        ++sum.kernels;
-        if (i > rank.first_kernel) {
-          sum.waited_ns = add_saturating(sum.waited_ns, job.waited_ns(i));
-        }
+      for (const replay::Kernel& kernel : job.kernels_of(rank)) {
+        ++by_kind[kernel.kind].kernels;
       }
+      job.for_each_wait(rank, [&](std::uint32_t kernel, std::int64_t waited_ns) {
+        Waited& sum = by_kind[job.kernels[kernel].kind];
+        sum.waited_ns = add_saturating(sum.waited_ns, waited_ns);
+      });
     }
     for (std::size_t i = 0; i < by_kind.size(); ++i) {
       if (by_kind[i].kernels > 0) {

@@ -206,12 +206,7 @@ std::string page_json(const PageData& data) {
   const Document topology =
       topology_document(metrics::find_topology(data.traces), true, std::nullopt);
   const Document completeness = completeness_of(data);
-  replay::RunReplay* longest = nullptr;
-  for (const auto& run : data.replays.runs) {
-    const bool is_longer = longest == nullptr || run->job().wall_ns() > longest->job().wall_ns();
-    longest = is_longer ? run.get() : longest;
-  }
-  Document path = critical_path_document(longest, data.matches, data.alignment);
+  Document path = critical_path_document(data.replays.longest(), data.matches, data.alignment);
   std::erase_if(path.tables, [](const Table& table) { return table.key == "longest"; });
   std::vector<const Document*> documents = {&stragglers,    &network,    &match,
                                             &communicators, &iterations, &path};

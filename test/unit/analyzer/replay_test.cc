@@ -3,6 +3,7 @@
 // Tests the replay of a job. Times are made by hand, so the truth is in each test.
 #include <algorithm>
 #include <cstdint>
+#include <numeric>
 #include <string>
 #include <vector>
 
@@ -183,6 +184,34 @@ TEST_CASE("the path goes through the rank that the others wait for") {
   CHECK(path.length_ns == 1 * kMs + 59 * 11 * kMs + 30 * 5 * kMs);
   CHECK(spent(path, Spent::kTransfer) == 60 * kMs);
   CHECK(path.of_rank_ns[2][static_cast<std::size_t>(Spent::kBeforeCall)] >= 30 * 14 * kMs);
+}
+
+TEST_CASE("the calls of one kernel make the same job in whatever order they are found") {
+  TraceBuilder builder;
+  for (std::uint32_t rank = 0; rank < 2; ++rank) {
+    builder.add_file(rank);
+    for (std::uint64_t seq = 0; seq < 40; ++seq) {
+      model::Operation& one = builder.add("AllReduce", seq);
+      const auto at_ns = static_cast<std::int64_t>(1 + seq / 2 * 20) * kMs;
+      set_times(one, at_ns, at_ns, at_ns + kMs);
+      one.group = seq / 2 + 1;
+    }
+  }
+  Made made(builder);
+  std::vector<std::uint32_t> backwards(made.matches.operations.size());
+  std::iota(backwards.rbegin(), backwards.rend(), 0);
+  PartsFinder finder(made.facts, metrics::RowsBy::kKind);
+  made.facts.ranks_of_each(
+      std::span<const std::uint32_t>(backwards),
+      [&](std::size_t, const facts::SeenOperation& seen) { finder.add(0, seen); });
+  const std::vector<Job> jobs = make_jobs(finder.take(), made.traces, made.matches);
+  REQUIRE(jobs.size() == 1);
+  const std::vector<Transfer>& expected = made.run().job().transfers;
+  REQUIRE(jobs[0].transfers.size() == expected.size());
+  for (std::size_t i = 0; i < expected.size(); ++i) {
+    CHECK(jobs[0].transfers[i].number == expected[i].number);
+  }
+  CHECK(jobs[0].links == made.run().job().links);
 }
 
 TEST_CASE("parts of several processes make the same job as one that has all") {
