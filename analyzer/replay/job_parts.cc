@@ -294,17 +294,13 @@ PartsFinder::PartsFinder(const facts::Facts& facts, metrics::RowsBy by,
 std::uint32_t PartsFinder::kind_of(OfThread& own, const MatchedOperation& operation,
                                    std::uint64_t bytes) const {
   const std::uint32_t group = grouping_.group_of(operation);
-  const auto way = static_cast<std::uint8_t>(operation.way == Way::kGroup
-                                                 ? 0x10U + static_cast<unsigned>(operation.pattern)
-                                                 : static_cast<unsigned>(operation.way));
+  const std::string_view function = metrics::function_of(facts_.traces(), operation);
   std::vector<Kind>& kinds = own.parts.kinds;
-  const auto [known, is_new] =
-      own.kinds.try_emplace({operation.communicator, operation.func, way, bytes, group},
-                            static_cast<std::uint32_t>(kinds.size()));
+  const auto [known, is_new] = own.kinds.try_emplace(
+      {operation.communicator, function, bytes, group}, static_cast<std::uint32_t>(kinds.size()));
   if (is_new) {
-    kinds.push_back({operation.communicator,
-                     std::string(metrics::function_of(facts_.traces(), operation)), bytes,
-                     grouping_.text_of(group)});
+    kinds.push_back(
+        {operation.communicator, std::string(function), bytes, grouping_.text_of(group)});
   }
   return known->second;
 }

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <map>
 #include <span>
+#include <string_view>
 #include <tuple>
 #include <vector>
 
@@ -91,7 +92,7 @@ class PartsFinder {
  private:
   struct OfThread {
     JobParts parts;
-    std::map<std::tuple<std::uint32_t, model::NameId, std::uint8_t, std::uint64_t, std::uint32_t>,
+    std::map<std::tuple<std::uint32_t, std::string_view, std::uint64_t, std::uint32_t>,
              std::uint32_t>
         kinds;
     // Of one operation, for their memory.

@@ -214,6 +214,24 @@ TEST_CASE("the calls of one kernel make the same job in whatever order they are 
   CHECK(jobs[0].links == made.run().job().links);
 }
 
+TEST_CASE("messages to another rank and to itself are of two kinds") {
+  TraceBuilder builder;
+  for (std::uint32_t rank = 0; rank < 2; ++rank) {
+    builder.add_file(rank);
+    for (const std::uint32_t peer : {rank, 1 - rank}) {
+      set_times(builder.add_transfer("Send", peer), kMs, kMs, 2 * kMs);
+      set_times(builder.add_transfer("Recv", peer), kMs, kMs, 2 * kMs);
+    }
+  }
+  Made made(builder);
+  std::vector<std::string> functions;
+  for (const Kind& kind : made.run().job().kinds) {
+    functions.push_back(kind.function);
+  }
+  std::sort(functions.begin(), functions.end());
+  CHECK(functions == std::vector<std::string>{"SendRecv", "SendRecv to self"});
+}
+
 TEST_CASE("parts of several processes make the same job as one that has all") {
   TraceBuilder builder;
   add_job(builder, 2, 2, 0);
