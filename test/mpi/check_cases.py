@@ -37,14 +37,13 @@ def main():
     parser.add_argument("--all", action="store_true", help="each case with 1, 2, 3 and 7 processes")
     parser.add_argument("--first", type=int, default=0, help="which number of processes the first case has")
     parser.add_argument("--every", type=int, default=1, metavar="N", help="only each N-th case")
-    parser.add_argument("--but", type=int, default=0, metavar="N", help="all but each N-th case")
     arguments = parser.parse_args()
     mpi = mpi_runs.Mpi(arguments.mpiexec, arguments.program)
     work = []
     for i, (directory, words) in enumerate(cases()):
         if arguments.cases and directory.name not in arguments.cases:
             continue
-        if i % arguments.every != 0 or (arguments.but > 0 and i % arguments.but == 0):
+        if i % arguments.every != 0:
             continue
         counts = COUNTS if arguments.all else [COUNTS[(i + arguments.first) % len(COUNTS)]]
         work += [(directory, words, count) for count in counts]
