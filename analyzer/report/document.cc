@@ -16,7 +16,7 @@ namespace {
 
 using model::printable;
 
-// Raised when a reader of the older output would misread the newer; docs/analyzer.md lists the
+// Raised when a reader of the older output would misread the newer; docs/columns.md lists the
 // keys.
 constexpr std::uint64_t kDocumentVersion = 1;
 

@@ -69,7 +69,7 @@ struct Table {
 enum class Severity : std::uint8_t { kNote, kWarning, kError };
 std::string_view severity_name(Severity severity);
 
-/// Something that a person should know. `kind` is a word of docs/analyzer.md, which --fail-on
+/// Something that a person should know. `kind` is a word of docs/columns.md, which --fail-on
 /// takes.
 struct Finding {
   Severity severity = Severity::kWarning;

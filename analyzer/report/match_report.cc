@@ -25,7 +25,7 @@ Severity severity_of(Verdict verdict) {
   return gravity == 3 ? Severity::kError : gravity == 2 ? Severity::kWarning : Severity::kNote;
 }
 
-// The words of docs/analyzer.md.
+// The words of docs/columns.md.
 const char* kind_of(Verdict verdict) {
   switch (verdict) {
     case Verdict::kFunctionMismatch:

@@ -11,7 +11,7 @@
 namespace ringside::report {
 namespace {
 
-// Raised when a reader of the older output would misread the newer; docs/analyzer.md lists the
+// Raised when a reader of the older output would misread the newer; docs/columns.md lists the
 // keys.
 constexpr std::uint64_t kSummaryVersion = 2;
 

@@ -7,7 +7,7 @@
 namespace ringside::plain {
 
 /// True for a line that is only drawn, so that the analyzer looks at it no further than
-/// docs/analyzer.md ("ringside summary") says: what is wrong behind its beginning is for
+/// docs/trace-format.md ("Reading") says: what is wrong behind its beginning is for
 /// `ringside lint` to find.
 bool is_drawn_only(std::string_view line);
 
