@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The processes that may have a control socket: their ring directories (docs/control.md).
+// The processes that may have a control socket (docs/dev/control-socket.md): ring directories.
 #ifndef RINGSIDE_ANALYZER_LIVE_ENDPOINT_H
 #define RINGSIDE_ANALYZER_LIVE_ENDPOINT_H
 

@@ -14,7 +14,7 @@
 
 namespace ringside::live {
 
-/// The figures of one rank in one communicator: sums since it was made (docs/control.md).
+/// Sums of one rank in one communicator since it was made (docs/dev/control-socket.md).
 struct LiveCommunicator {
   std::int64_t context = 0;
   std::string comm, name;  ///< empty: not known

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The live metrics of a process (docs/live-metrics.md), made of its answer to `live` with `series`
-// (docs/control.md). The answer may be anybody's: names are ours, labels and numbers are checked,
-// and what is not such an answer gives nothing.
+// (docs/dev/control-socket.md). The answer may be anybody's: names are ours, labels and numbers are
+// checked, and what is not such an answer gives nothing.
 #ifndef RINGSIDE_LIVE_PROCESS_METRICS_H
 #define RINGSIDE_LIVE_PROCESS_METRICS_H
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Parses the reply of a process through its control socket (docs/control.md has the members).
+// Parses the reply of a process through its control socket (docs/dev/control-socket.md).
 #ifndef RINGSIDE_ANALYZER_LIVE_PROCESS_STATUS_H
 #define RINGSIDE_ANALYZER_LIVE_PROCESS_STATUS_H
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A request to a control socket, as docs/control.md has it.
+// A request to a control socket, as docs/dev/control-socket.md has it.
 #ifndef RINGSIDE_ANALYZER_LIVE_REQUEST_H
 #define RINGSIDE_ANALYZER_LIVE_REQUEST_H
 

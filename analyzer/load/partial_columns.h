@@ -2,7 +2,7 @@
 //
 // Tables of a partial: each member of a row is a column of its own, in which a number is kept as
 // the difference to the one before it, or to another member of its row that it is near. Differences
-// are small and repeat, so that they compress well. docs/partial-format.md says how the bytes look.
+// are small and repeat, so that they compress well. docs/dev/partial-format.md has the bytes.
 //
 // Writer and reader have the same form, so that one function (partial_rows.h) describes a row for
 // both.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The outside of a partial (docs/partial-format.md): a start that says what it is, and sections of
-// bytes, most of them compressed, each with its lengths and checksums.
+// The outside of a partial (docs/dev/partial-format.md): a start that says what it is, and sections
+// of bytes, most of them compressed, each with its lengths and checksums.
 #ifndef RINGSIDE_ANALYZER_LOAD_PARTIAL_SECTIONS_H
 #define RINGSIDE_ANALYZER_LOAD_PARTIAL_SECTIONS_H
 

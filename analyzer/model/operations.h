@@ -67,7 +67,7 @@ class Operations {
 
   /// Returns the members that they have in common, all but numbers and times, by shape().
   std::vector<Operation> shapes() const;
-  /// Appends their numbers and times as they lie in memory (docs/partial-format.md).
+  /// Appends their numbers and times as they lie in memory (docs/dev/partial-format.md).
   void append_packed(std::string& bytes) const { rows_.append_packed(bytes); }
   /// Becomes what append_packed() made of so many of these shapes, which is all of `bytes`. False
   /// if it is not such; then nothing else may be done with them. Adds to `doubtful` those of whose

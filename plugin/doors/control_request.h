@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A request of the control socket (docs/control.md): one JSON object whose values are no objects or
-// arrays.
+// A request of the control socket (docs/dev/control-socket.md): one JSON object whose values are no
+// objects or arrays.
 #ifndef RINGSIDE_PLUGIN_DOORS_CONTROL_REQUEST_H
 #define RINGSIDE_PLUGIN_DOORS_CONTROL_REQUEST_H
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Serves the control socket: what its requests mean for the session, and what is answered
-// (docs/control.md).
+// (docs/dev/control-socket.md).
 #ifndef RINGSIDE_PLUGIN_DOORS_CONTROL_SERVICE_H
 #define RINGSIDE_PLUGIN_DOORS_CONTROL_SERVICE_H
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The control socket: a Unix stream socket in the ring directory, and the thread that serves it. A
-// line comes in and a line goes out (docs/control.md). The thread sleeps in poll; NCCL and the
-// drain thread never wait for it.
+// line comes in and a line goes out (docs/dev/control-socket.md). The thread sleeps in poll; NCCL
+// and the drain thread never wait for it.
 #ifndef RINGSIDE_PLUGIN_DOORS_CONTROL_SOCKET_H
 #define RINGSIDE_PLUGIN_DOORS_CONTROL_SOCKET_H
 
@@ -36,7 +36,7 @@ class ControlSocket {
   };
   using Handler = std::function<Answer(std::string_view request)>;
   /// Makes the reply to a request that the handler does not get. `error` is one of
-  /// docs/control.md.
+  /// docs/dev/control-socket.md.
   using Refusal = std::function<std::string(std::string_view error, std::string_view message)>;
 
   ControlSocket();

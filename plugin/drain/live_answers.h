@@ -13,7 +13,7 @@
 
 namespace ringside::control {
 
-// Both give members of a reply (docs/control.md), with a comma before each.
+// Both give members of a reply (docs/dev/control-socket.md), with a comma before each.
 
 /// The metrics' sums by communicator.
 std::string live_members(const assemble::Assembler& assembler,

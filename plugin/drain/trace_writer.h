@@ -114,7 +114,7 @@ class TraceWriter {
   /// The number of operations in the records read so far. Only the drain thread calls it.
   std::uint64_t begun() const { return assembler_.next_operation() - 1; }
   /// The live metrics, from the last reading of the rings, as members of a reply
-  /// (docs/control.md): by communicator, and if asked by series, too.
+  /// (docs/dev/control-socket.md): by communicator, and if asked by series, too.
   std::string live_members(bool with_series) const;
 
   /// True if RINGSIDE_SAMPLE asks in vain for collectives to be sampled.

@@ -52,7 +52,7 @@ class Session {
   int dump(const char* path);
   Status status();
 
-  // The control socket (docs/control.md).
+  // The control socket (docs/dev/control-socket.md).
   /// False if more starts and stops wait to be written than there is room for: nothing is ordered.
   bool order_start(const PlannedStart& start);
   /// Whether an ordered start waits for nothing but the drain thread.

@@ -4,7 +4,7 @@
 
     partial_seeds.py RINGSIDE CASES CORPUS     from the inputs of the golden cases of that directory
 
-They are to be made again after each change of the format (docs/partial-format.md).
+They are to be made again after each change of the format (docs/dev/partial-format.md).
 """
 
 import pathlib

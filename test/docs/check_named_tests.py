@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Each row of the tables in docs/coming-from.md names tests, and each of these exists: one of ctest, one of
+"""Each row of the tables in other_tools.md names tests, and each of these exists: one of ctest, one of
 pytest, or a golden case of test/diff.
 
 usage: check_named_tests.py SOURCE BUILD CTEST
@@ -17,7 +17,7 @@ def main():
     listed = subprocess.run([ctest, "--test-dir", build, "-N"], stdout=subprocess.PIPE, check=True,
                             universal_newlines=True).stdout
     known = set(re.findall(r"Test +#\d+: (\S+)", listed))
-    text = (pathlib.Path(source) / "docs" / "coming-from.md").read_text(encoding="utf-8")
+    text = (pathlib.Path(source) / "test" / "docs" / "other_tools.md").read_text(encoding="utf-8")
     rows, troubles = 0, []
     for line in text.splitlines():
         if not line.startswith("| ") or line.startswith("| there "):
