@@ -4,7 +4,7 @@
 // moment that they have in common (sync_points.h). Bounds reach other moments by what the rates of
 // the clocks can be (host_path.h). The printed uncertainty is half the distance of the bounds, so
 // the true offset is within it as long as the assumption about rates holds.
-// docs/derivations.md derives it.
+// docs/dev/derivations.md derives it.
 #ifndef RINGSIDE_ANALYZER_ALIGN_ALIGNMENT_H
 #define RINGSIDE_ANALYZER_ALIGN_ALIGNMENT_H
 

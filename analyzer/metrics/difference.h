@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Whether the times of two sides differ by more than chance and than what is not known of the times
-// themselves. docs/derivations.md derives it.
+// themselves. docs/dev/derivations.md derives it.
 #ifndef RINGSIDE_ANALYZER_METRICS_DIFFERENCE_H
 #define RINGSIDE_ANALYZER_METRICS_DIFFERENCE_H
 

@@ -13,8 +13,8 @@ using BlockTimes = std::vector<double>;
 
 /// The probability that one exceeds the mean of the others by as much as the suspect does, if it is
 /// like them. All series are of the same length. The others' series, and the spread of their sums,
-/// say how long the noise is likely to last; docs/derivations.md has the models. 0 if the series
-/// are too short, or there are no others: then nothing is known.
+/// say how long the noise is likely to last; docs/dev/derivations.md has the models. 0 if the
+/// series are too short, or there are no others: then nothing is known.
 double chance_of_lasting_noise(const BlockTimes& suspect, std::vector<BlockTimes> others);
 
 }  // namespace ringside::metrics

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Whether a sequence of symbols is a block that repeats: with a start that does not, an end that is
-// cut off, and now and then something more. docs/derivations.md gives the rules.
+// cut off, and now and then something more. docs/dev/derivations.md gives the rules.
 #ifndef RINGSIDE_ANALYZER_METRICS_PERIOD_H
 #define RINGSIDE_ANALYZER_METRICS_PERIOD_H
 
