@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Holds `ringside match` and `ringside hang` against PyTorch's own analyzer (torchfrtrace) on the genuine Flight
 Recorder dumps and on made ones (dump_sets.py), whose truth is known: ours must be right of all but GAPS. Prints the
-table; --write FILE keeps it as a page of docs. PyTorch's modules alone are loaded, with a stand-in for tabulate."""
+table; --write FILE keeps it as a page. PyTorch's modules alone are loaded, with a stand-in for tabulate."""
 
 import argparse
 import json
@@ -130,15 +130,15 @@ def all_sets(directory):
 
 PAGE = """# Flight Recorder: PyTorch's analyzer and ours
 
-`test/flight_recorder/check_against_torch.py RINGSIDE TORCH --write docs/flight-recorder-verdicts.md` wrote this page,
+`test/flight_recorder/check_against_torch.py RINGSIDE TORCH --write test/flight_recorder/verdicts.md` wrote this page,
 with PyTorch {version}'s `torchfrtrace --allow-incomplete-ranks`, and a stand-in for the package `tabulate`, without
 which it ends with a NameError where it shows a group. The first {genuine} sets are genuine: what the runs did is known.
 The others are made, call by call, by `dump_sets.py`, so the truth is known, too. Coalesced calls are in the form of
 2.10's ProcessGroupNCCL also where the version is an older one; coalesced collectives are in the form that PyTorch's
 analyzer expects, without a recording.
 
-"Right" says that the first trouble that is told is the one that there is, with its number, and that a clean job has
-none. So an answer that is true but names a consequence first counts as no.
+"Right" means that the first problem that is reported is the one that there is, with its number, and that a clean job
+has none. An answer that is true but names a consequence first does not count.
 
 {summary}{gaps}
 
