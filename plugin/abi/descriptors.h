@@ -2,8 +2,8 @@
 //
 // NCCL's profiler interface, versions 1 to 7, as NCCL's headers lay it out. Most members of a
 // descriptor are the same in several versions, so each form is declared once and named after the
-// first version that has it. `test/abi` compares the place, size and type of every member with
-// NCCL's own headers.
+// first version that has it. A form that only has further members at its end is derived from the
+// one before. `test/abi` compares the place, size and type of every member with NCCL's own headers.
 #ifndef RINGSIDE_PLUGIN_ABI_DESCRIPTORS_H
 #define RINGSIDE_PLUGIN_ABI_DESCRIPTORS_H
 
@@ -84,34 +84,11 @@ struct CollV4 {
   const char* proto;
 };
 
-struct CollV5 {
-  std::uint64_t seqNumber;
-  const char* func;
-  const void* sendBuff;
-  void* recvBuff;
-  std::size_t count;
-  int root;
-  const char* datatype;
-  std::uint8_t nChannels;
-  std::uint8_t nWarps;
-  const char* algo;
-  const char* proto;
+struct CollV5 : CollV4 {
   void* parentGroup;
 };
 
-struct CollV7 {
-  std::uint64_t seqNumber;
-  const char* func;
-  const void* sendBuff;
-  void* recvBuff;
-  std::size_t count;
-  int root;
-  const char* datatype;
-  std::uint8_t nChannels;
-  std::uint8_t nWarps;
-  const char* algo;
-  const char* proto;
-  void* parentGroup;
+struct CollV7 : CollV5 {
   const char* kernelVariant;
   bool isSymColl;
   std::uint64_t userTag;
@@ -146,24 +123,11 @@ struct P2pV4 {
   std::uint8_t nChannels;
 };
 
-struct P2pV5 {
-  const char* func;
-  void* buff;
-  const char* datatype;
-  std::size_t count;
-  int peer;
-  std::uint8_t nChannels;
+struct P2pV5 : P2pV4 {
   void* parentGroup;
 };
 
-struct P2pV7 {
-  const char* func;
-  void* buff;
-  const char* datatype;
-  std::size_t count;
-  int peer;
-  std::uint8_t nChannels;
-  void* parentGroup;
+struct P2pV7 : P2pV5 {
   std::uint64_t userTag;
 };
 
@@ -184,8 +148,7 @@ struct KernelChV3 {
   std::uint8_t channelId;
 };
 
-struct KernelChV4 {
-  std::uint8_t channelId;
+struct KernelChV4 : KernelChV3 {
   std::uint64_t pTimer;
 };
 
@@ -208,13 +171,7 @@ struct CollApiV5 {
   bool graphCaptured;
 };
 
-struct CollApiV7 {
-  const char* func;
-  std::size_t count;
-  const char* datatype;
-  int root;
-  void* stream;
-  bool graphCaptured;
+struct CollApiV7 : CollApiV5 {
   std::uint64_t userTag;
 };
 
@@ -226,12 +183,7 @@ struct P2pApiV5 {
   bool graphCaptured;
 };
 
-struct P2pApiV7 {
-  const char* func;
-  std::size_t count;
-  const char* datatype;
-  void* stream;
-  bool graphCaptured;
+struct P2pApiV7 : P2pApiV5 {
   std::uint64_t userTag;
 };
 
@@ -255,20 +207,7 @@ struct CeCollV6 {
   void* stream;
 };
 
-struct CeCollV7 {
-  std::uint64_t seqNumber;
-  const char* func;
-  const void* sendBuff;
-  void* recvBuff;
-  std::size_t count;
-  int root;
-  const char* datatype;
-  const char* syncStrategy;
-  bool intraBatchSync;
-  std::uint32_t batchSize;
-  std::uint32_t numBatches;
-  std::uint32_t ceSeqNum;
-  void* stream;
+struct CeCollV7 : CeCollV6 {
   std::uint64_t userTag;
 };
 
