@@ -4,7 +4,9 @@
 #include <algorithm>
 #include <bit>
 #include <cerrno>
+#include <climits>
 #include <fcntl.h>
+#include <limits>
 #include <new>
 #include <sys/mman.h>
 #include <sys/syscall.h>
@@ -26,6 +28,7 @@ namespace {
 struct NextTry {
   std::uint32_t calls;
   std::uint32_t left;
+  int ends;  // how often the thread has given its ring back
 };
 [[gnu::tls_model("initial-exec")]] thread_local constinit NextTry t_next_try{};
 
@@ -125,7 +128,7 @@ Ring* RingPool::acquire(bool is_early) noexcept {
     t_next_try.left = t_next_try.calls - 1;
     return nullptr;
   }
-  t_next_try = {};
+  t_next_try.calls = 0;
   std::array<char, 16> name{};
   pthread_getname_np(pthread_self(), name.data(), name.size());
   for (std::size_t i = 0; i < name.size(); ++i) {
@@ -300,8 +303,12 @@ void RingPool::on_thread_exit(void* memory) noexcept {
   }
   auto* ring = static_cast<Ring*>(memory);
   // A callback from a later destructor of this thread gets a ring again, and then this function
-  // runs again.
+  // runs again. In the last round of destructors it would not: that ring would be nobody's for
+  // ever.
   thread_ring_ = t_early_ring = nullptr;
+  if (++t_next_try.ends == PTHREAD_DESTRUCTOR_ITERATIONS - 1) {
+    t_next_try.left = std::numeric_limits<std::uint32_t>::max();
+  }
   OpenRanges& open = *ring->open_ranges;
   while (open.count != 0) {
     close_range(*ring, read_ticks(open.clock));

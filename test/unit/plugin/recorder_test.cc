@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <atomic>
 #include <memory>
+#include <pthread.h>
 #include <string>
 #include <thread>
 #include <vector>
@@ -256,6 +257,29 @@ TEST_CASE("rings of ended threads are used again") {
   const auto counts = fixture.reader->thread_counts();
   REQUIRE(counts.size() == 1);
   CHECK(counts[0].produced == 400);
+}
+
+TEST_CASE("callbacks in all rounds of a thread's destructors leave no ring behind") {
+  static Fixture* current = nullptr;
+  static pthread_key_t key{};
+  Fixture fixture;
+  current = &fixture;
+  // Made after the pool's key, so that its destructor runs later in each round.
+  pthread_key_create(&key, [](void* value) {
+    current->stop(current->start(EventType::kProxyCtrl));
+    pthread_setspecific(key, value);
+  });
+  fixture.on_thread([&] {
+    fixture.stop(fixture.start(EventType::kProxyCtrl));
+    pthread_setspecific(key, &fixture);
+  });
+  pthread_key_delete(key);
+  fixture.read();
+  const record::RingPool& rings = fixture.recorder->rings();
+  for (std::uint32_t i = 0; i < rings.count(); ++i) {
+    CHECK(rings.ring(i)->state == record::RingState::kFree);
+  }
+  CHECK(fixture.total(&record::ProducerCounts::produced) >= 6);
 }
 
 TEST_CASE("many threads at once, drained all the while") {
