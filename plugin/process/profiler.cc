@@ -6,6 +6,7 @@
 #include <atomic>
 #include <chrono>
 #include <cstdio>
+#include <cstdlib>
 #include <mutex>
 #include <new>
 #include <string>
@@ -99,10 +100,12 @@ void Profiler::close_in_child() noexcept {
   }
 }
 
-void Profiler::tell_in_child() {
+// The parent's other threads may have held the allocator's locks, and nobody gives them back.
+void Profiler::tell_in_child() noexcept {
   static std::atomic<bool> told{false};
   if (record::g_recorder.is_wiped() && !told.exchange(true)) {
-    Log(read_environment().log)
+    const char* const target = std::getenv("RINGSIDE_LOG");
+    Log(target != nullptr && *target != '\0' ? target : "stderr")
         .warn(
             "nothing is recorded in this process: it was forked from one that had opened a "
             "communicator before, or written a dump. Fork before that, or start processes by other "
@@ -112,7 +115,7 @@ void Profiler::tell_in_child() {
 
 Profiler::Profiler(Config config)
     : config_(std::move(config)),
-      log_(config_.log),
+      log_(config_.log.c_str()),
       writer_(config_),
       session_(config_, log_, writer_, [this] { return drain_thread_.start(); }),
       control_(session_),

@@ -24,8 +24,8 @@ class Profiler {
   static Profiler* existing() noexcept;
   /// For the child of a fork: closes the sockets that the parent's clients would otherwise wait at.
   static void close_in_child() noexcept;
-  /// Says, once, why nothing is recorded in the child of a fork.
-  static void tell_in_child();
+  /// Says, once, why nothing is recorded in the child of a fork. It takes no memory.
+  static void tell_in_child() noexcept;
 
   explicit Profiler(Config config);
 

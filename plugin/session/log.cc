@@ -20,9 +20,9 @@ namespace {
 // -1, and errno. The file is made private to the user; neither a link nor another user's file is
 // taken, who would read along or has put it there. Nor is a pipe, which only a reader keeps in
 // being.
-int open_log(const std::string& path) {
-  const int file = posix::own_descriptor(open(
-      path.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK, 0600));
+int open_log(const char* path) noexcept {
+  const int file = posix::own_descriptor(
+      open(path, O_WRONLY | O_APPEND | O_CREAT | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK, 0600));
   struct stat about {};
   const bool is_fit =
       file >= 0 && fstat(file, &about) == 0 &&
@@ -71,15 +71,18 @@ class LogLine {
 
 }  // namespace
 
-Log::Log(const std::string& target) : file_(STDERR_FILENO) {
-  if (target == "stderr") {
+Log::Log(const char* target) noexcept : file_(STDERR_FILENO) {
+  if (std::strcmp(target, "stderr") == 0) {
     return;
   }
   if (const int file = open_log(target); file >= 0) {
     file_ = file;
   } else {
-    warn("RINGSIDE_LOG=" + target + " cannot be written (" + std::strerror(errno) +
-         "); messages go to stderr instead");
+    std::array<char, 1024> line;
+    std::snprintf(line.data(), line.size(),
+                  "RINGSIDE_LOG=%s cannot be written (%s); messages go to stderr instead", target,
+                  std::strerror(errno));
+    warn(line.data());
   }
 }
 

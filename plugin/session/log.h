@@ -8,7 +8,6 @@
 
 #include <atomic>
 #include <cstdint>
-#include <string>
 #include <string_view>
 
 namespace ringside::control {
@@ -21,7 +20,7 @@ class Log {
  public:
   /// `target` is "stderr" or a file's path, to which is appended. A file that cannot be opened
   /// becomes stderr, with a warning there.
-  explicit Log(const std::string& target);
+  explicit Log(const char* target) noexcept;
   ~Log();
   Log(const Log&) = delete;
   Log& operator=(const Log&) = delete;

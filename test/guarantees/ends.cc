@@ -9,6 +9,7 @@
 #include <cstring>
 #include <fcntl.h>
 #include <sys/mount.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/statvfs.h>
 #include <sys/syscall.h>
@@ -135,11 +136,18 @@ pid_t fork_without_handlers() {
 }
 
 /// Such a child runs this. Locks that other threads held are held for ever, so it calls nothing of
-/// the C library but its exit. It ends as a thread ends if `as_thread`.
+/// the C library but its exit, and its thread's name says that nothing may take memory. It ends as
+/// a thread ends if `as_thread`.
 void quiet_child(const host::ProfilerPlugin& plugin, void* context, decltype(&ringside_mark) mark,
                  Row& row, bool as_thread) {
+  prctl(PR_SET_NAME, "child");
   Caller(plugin, context, row).operations(100, 0);
-  const bool is_disabled = mark("child") == RINGSIDE_ERROR_DISABLED;
+  int mask = 0;
+  host::Callback init;
+  void* of_child = nullptr;
+  plugin.init(init, &of_child, &mask);
+  plugin.finalize(of_child);
+  const bool is_disabled = mark("child") == RINGSIDE_ERROR_DISABLED && mask == 0;
   if (as_thread && is_disabled) {
     pthread_exit(nullptr);  // the last thread's end is the process's, with 0
   }

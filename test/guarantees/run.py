@@ -215,7 +215,10 @@ def fork(options):
     # a lock of that, which no handler of a fork takes.
     for how in ("_Fork",) if "address" in options.sanitized else ("_Fork", "fork_thread"):
         with House(options) as house:
-            house.run("fork_without_atfork", how)
+            has_none = {"LD_PRELOAD": options.no_memory, "NO_MEMORY_THREAD": "child", "NO_MEMORY_FROM": "1",
+                        "NO_MEMORY_FOR_EVER": "1"}
+            house.run("fork_without_atfork", how,
+                      **(has_none if how == "_Fork" and not options.sanitized else {}))
             # Rows 2 and 3 are the children's.
             called = [row[1] for number, row in enumerate(house.rows()) if number in (0, 1, 4, 5)]
             produced = collections.Counter()
@@ -225,7 +228,9 @@ def fork(options):
             require(+produced == +sum(map(collections.Counter, called), collections.Counter()),
                     f"{how}: produced {produced}, called {called}")
             house.no_rings()
-            house.warnings(at_most=0)
+            # A child says why it records nothing, although it has no memory.
+            told = house.warnings(at_most=6, at_least=6)
+            require(all("nothing is recorded in this process" in line for line in told), f"{told}")
             house.lint()
     with House(options) as house:
         house.run("fork", "outlive", result=-signal.SIGKILL)
