@@ -4,18 +4,13 @@
 #ifndef RINGSIDE_PLUGIN_ASSEMBLE_ROW_WRITER_H
 #define RINGSIDE_PLUGIN_ASSEMBLE_ROW_WRITER_H
 
-#include <array>
 #include <cstddef>
-#include <cstdint>
 
+#include "plugin/assemble/account.h"
 #include "plugin/assemble/rows.h"
 #include "plugin/assemble/sink.h"
-#include "plugin/record/event_type.h"
 
 namespace ringside::assemble {
-
-/// A count for each type of event.
-using TypeCounts = std::array<std::uint64_t, record::kAccountTypes>;
 
 class RowWriter {
  public:

@@ -112,7 +112,7 @@ std::string status_line(Session& session, std::string_view verb, std::string_vie
   json["trouble"] = info.trouble != 0;
   json["flight_recorder"] = info.flight_recorder != 0;
   json["ranges_without_room"] = nvtx::ranges_without_room();
-  json["given_up"] = session.writer().given_up();
+  json["given_up"] = session.writer().figures().given_up.load();
   json["state"] = state_text(status.state);
   json["mask_changed"] = status.mask_changed;
   if (status.rank >= 0) {

@@ -6,6 +6,8 @@
 #include <utility>
 #include <vector>
 
+#include "plugin/drain/trace_account.h"
+
 namespace ringside::control {
 
 HangAlarm::HangAlarm(const Config& config, Log& log, Session& session)
@@ -32,7 +34,8 @@ std::shared_ptr<Dump> HangAlarm::look(TraceWriter& writer) {
     ++dumps_;
     path = session_.next_dump_path();
   }
-  const HangFacts facts{config_.hang_seconds, writer.now_ns(), writer.dropped_by_rings(), path};
+  const HangFacts facts{config_.hang_seconds, writer.now_ns(), TraceAccount::of_threads().dropped(),
+                        path};
   for (const assemble::InFlight& operation : stuck) {
     log_.warn(hang_line(operation, writer.find_communicator(operation.operation.context), facts));
   }

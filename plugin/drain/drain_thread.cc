@@ -232,8 +232,8 @@ void DrainThread::warn_of_trouble() {
   if (const std::string notice = writer_.take_notice(); !notice.empty()) {
     log_.warn(notice);
   }
-  warn_once(trouble_told_, writer_.trouble(), [&] {
-    return "cannot write " + writer_.path() + " (" + std::strerror(writer_.last_error()) +
+  warn_once(trouble_told_, writer_.figures().trouble, [&] {
+    return "cannot write " + writer_.path() + " (" + std::strerror(writer_.figures().last_error) +
            "): events are lost and counted, and writing is tried again; the application is not "
            "affected. Set RINGSIDE_DIR to a directory that can be written";
   });

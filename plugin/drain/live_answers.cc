@@ -115,29 +115,20 @@ std::string live_members(const assemble::Assembler& assembler,
 
 std::string series_members(const assemble::Assembler& assembler,
                            const exporting::LiveMetrics& metrics,
-                           const exporting::Account& account) {
-  exporting::TypeAccount all;
-  for (const exporting::TypeAccount& type : account.by_type) {
-    all.produced += type.produced;
-    all.rotated += type.rotated;
-    all.sampled_out += type.sampled_out;
-    all.dropped_memory += type.dropped_memory;
-    all.dropped_no_ring += type.dropped_no_ring;
-    all.dropped_parent += type.dropped_parent;
-    all.dropped_ring_full += type.dropped_ring_full;
-    all.dropped_write += type.dropped_write;
+                           const assemble::Account& account) {
+  assemble::TypeAccount all;
+  for (const assemble::TypeAccount& type : account.by_type) {
+    all += type;
   }
   JsonText json;
   json.member("realtime_ns", nanoseconds_of(CLOCK_REALTIME));
   json.member("drain_cpu_ns", nanoseconds_of(CLOCK_THREAD_CPUTIME_ID));
   json.member("ring_bytes", ring_bytes());
   json.key("account").raw("{\"produced\":").integer(all.produced);
-  json.member("rotated", all.rotated).member("sampled_out", all.sampled_out);
-  json.member("dropped_memory", all.dropped_memory);
-  json.member("dropped_no_ring", all.dropped_no_ring);
-  json.member("dropped_parent", all.dropped_parent);
-  json.member("dropped_ring_full", all.dropped_ring_full);
-  json.member("dropped_write", all.dropped_write).raw("}");
+  for (const assemble::Fate& fate : assemble::kFates) {
+    json.member(fate.name, all.*fate.count);
+  }
+  json.raw("}");
   add_array(json, "duration_bounds_ns", exporting::kDurationBounds_ns);
   add_array(json, "busbw_bounds", exporting::kBusbwBounds_bytes_per_s);
   json.key("series").raw("[");

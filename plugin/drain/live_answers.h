@@ -7,8 +7,8 @@
 #include <cstdint>
 #include <string>
 
+#include "plugin/assemble/account.h"
 #include "plugin/assemble/assembler.h"
-#include "plugin/export/account.h"
 #include "plugin/export/live_metrics.h"
 
 namespace ringside::control {
@@ -22,8 +22,7 @@ std::string live_members(const assemble::Assembler& assembler,
 /// The metrics' sums by series, and figures of the rings and of the calling thread, which is the
 /// drain thread.
 std::string series_members(const assemble::Assembler& assembler,
-                           const exporting::LiveMetrics& metrics,
-                           const exporting::Account& account);
+                           const exporting::LiveMetrics& metrics, const assemble::Account& account);
 
 }  // namespace ringside::control
 

@@ -38,7 +38,6 @@ void RepeatedLines::communicator(const assemble::Communicator& communicator) {
 
 void RepeatedLines::gpu_clock(std::uint32_t context, const assemble::GpuClockFit& fit) {
   write(context);
-  unstored_.push_back(context);
   gpu_clocks_[context] = fit;
   if (gpu_clocks_.size() > kMostGpuClocks) {
     gpu_clocks_.erase(gpu_clocks_.begin());
@@ -81,23 +80,12 @@ void RepeatedLines::write_machines(exporting::ChromeTrace& trace) const {
   }
 }
 
-void RepeatedLines::note_lost() {
-  has_lost_ = true;
-  ++round_;
-  if (!unstored_.empty()) {
-    lost_.insert(lost_.end(), unstored_.begin(), unstored_.end());
-    unstored_.clear();
-    std::sort(lost_.begin(), lost_.end());
-    lost_.erase(std::unique(lost_.begin(), lost_.end()), lost_.end());
-  }
-}
-
 void RepeatedLines::write_lost() {
   has_lost_ = false;
   write_windows(trace_);
   write_threads(trace_);
   write_machines(trace_);
-  for (const std::uint32_t context : std::exchange(lost_, {})) {
+  for (std::uint32_t context = 1; context < written_in_.size(); ++context) {
     write(context);
   }
 }
@@ -106,7 +94,6 @@ void RepeatedLines::note_written(std::uint32_t context) {
   if (context >= written_in_.size()) {
     written_in_.resize(context + 1, 1);  // in round 1, lines are written as they come
   }
-  unstored_.push_back(context);
   written_in_[context] = round_;
 }
 

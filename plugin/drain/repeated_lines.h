@@ -58,12 +58,13 @@ class RepeatedLines {
     }
   }
 
-  /// All lines so far are in the file.
-  void note_stored() { unstored_.clear(); }
-  /// The lines since the last note_stored() are lost.
-  void note_lost();
+  /// Some of the lines so far are lost.
+  void note_lost() {
+    has_lost_ = true;
+    ++round_;
+  }
   bool has_lost() const { return has_lost_; }
-  /// Writes the lost lines again, also those that no later event would cause to be written.
+  /// Writes all lines again, also those that no later event would cause to be written.
   void write_lost();
 
  private:
@@ -78,8 +79,6 @@ class RepeatedLines {
   std::map<std::int64_t, topology::Machine> machines_;         // by time: the first and the last
   std::uint32_t round_ = 1;                // goes up when communicators must be written again
   std::vector<std::uint32_t> written_in_;  // by context, the round of its last line
-  std::vector<std::uint32_t> unstored_;    // contexts that were written since note_stored()
-  std::vector<std::uint32_t> lost_;        // contexts that note_lost() found in unstored_
   bool has_lost_ = false;
 };
 

@@ -210,8 +210,8 @@ void RingReader::end() {
   }
 }
 
-std::vector<ThreadCounts> RingReader::thread_counts() const {
-  std::vector<ThreadCounts> counts;
+std::vector<assemble::ThreadAccount> RingReader::thread_counts() const {
+  std::vector<assemble::ThreadAccount> counts;
   if (ended_.produced != 0) {
     counts.push_back(ended_);
   }

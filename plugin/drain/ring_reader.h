@@ -10,19 +10,13 @@
 #include <string_view>
 #include <vector>
 
+#include "plugin/assemble/account.h"
 #include "plugin/assemble/assembler.h"
 #include "plugin/assemble/clock_model.h"
 #include "plugin/journal/journal.h"
 #include "plugin/record/ring_pool.h"
 
 namespace ringside::control {
-
-/// Counts of the callbacks of one thread, or of all ended threads together.
-struct ThreadCounts {
-  std::int32_t tid = 0;  ///< 0: ended threads
-  std::uint64_t produced = 0;
-  std::uint64_t dropped = 0;
-};
 
 class RingReader {
  public:
@@ -52,7 +46,7 @@ class RingReader {
   bool fills_fast() const { return fills_fast_; }
 
   /// One entry for each living thread, and one for all ended threads.
-  std::vector<ThreadCounts> thread_counts() const;
+  std::vector<assemble::ThreadAccount> thread_counts() const;
 
  private:
   struct Reading {
@@ -91,7 +85,7 @@ class RingReader {
   std::vector<Reading> readings_;  // by the ring's index
   std::vector<Turn> turns_;
   std::array<char, (record::kMostSlots - 1) * sizeof(record::Slot::text)> text_{};
-  ThreadCounts ended_;
+  assemble::ThreadAccount ended_;
   bool fills_fast_ = false;
   std::uint64_t taken_ = 0;         // records that this pass has taken
   std::uint64_t until_ticks_ = 0;   // the end of this pass

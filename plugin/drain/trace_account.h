@@ -7,10 +7,10 @@
 
 #include <cstdint>
 
+#include "plugin/assemble/account.h"
 #include "plugin/assemble/assembler.h"
 #include "plugin/drain/ring_reader.h"
 #include "plugin/drain/trace_figures.h"
-#include "plugin/export/account.h"
 #include "plugin/export/process_lines.h"
 #include "plugin/export/segment_files.h"
 #include "plugin/journal/journal_format.h"
@@ -24,7 +24,7 @@ class TraceAccount {
       : assembler_(assembler), reader_(reader), files_(files) {}
 
   /// `final`: the assembler keeps no event any more.
-  exporting::Account make(bool final) const;
+  assemble::Account make(bool final) const;
   /// The number of callbacks that were taken from the rings.
   std::uint64_t consumed() const;
 
@@ -32,6 +32,9 @@ class TraceAccount {
   void count(assemble::Checkpoint& made) const;
   void count(TraceFigures& figures) const;
 
+  /// The callbacks of all types together, as far as their own threads have counted them. Any
+  /// thread.
+  static assemble::TypeAccount of_threads();
   /// The number of callbacks that were neither written nor counted as lost when these figures were
   /// made. Any thread.
   static std::uint64_t left(const TraceFigures& figures);
@@ -42,6 +45,8 @@ class TraceAccount {
   exporting::TraceEnd end_of_trace() const;
 
  private:
+  assemble::TypeAccount taken(std::size_t type) const;
+
   const assemble::Assembler& assembler_;
   const RingReader& reader_;
   const exporting::SegmentFiles& files_;

@@ -9,17 +9,17 @@
 
 namespace ringside::control {
 
-/// Each figure is independent of the others, so relaxed orders are enough for all but has_file: a
-/// thread that sees has_file must find the file.
+/// Each figure is independent of the others, but a thread that sees has_file must find the file.
 struct TraceFigures {
   std::atomic<bool> has_file{false};
   std::atomic<bool> trouble{false};
   std::atomic<int> last_error{0};
   std::atomic<std::uint64_t> operations{0};
   std::atomic<std::uint64_t> bytes_written{0};
-  std::atomic<std::uint64_t> bytes_kept{0};
-  std::atomic<std::uint64_t> rotated{0};
-  std::atomic<std::uint64_t> given_up{0};
+  std::atomic<std::uint64_t> bytes_kept{0};  ///< in all existing files of this trace, or in memory
+  std::atomic<std::uint64_t> rotated{0};     ///< callbacks in segments that are deleted
+  std::atomic<std::uint64_t> given_up{0};    ///< evicted events
+  /// Callbacks lost after they left the rings: a file not writable, or out of memory.
   std::atomic<std::uint64_t> lost{0};
   std::atomic<std::uint64_t> settled{0};  ///< callbacks that are in the files, or counted as lost
 

@@ -144,7 +144,6 @@ bool TraceSegments::store() {
     }
     return false;
   }
-  repeated_.note_stored();
   return true;
 }
 

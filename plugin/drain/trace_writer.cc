@@ -224,16 +224,8 @@ std::string TraceWriter::live_members(bool with_series) const {
                      : members;
 }
 
-std::uint64_t TraceWriter::dropped_by_rings() const {
-  std::uint64_t dropped = 0;
-  for (const ThreadCounts& thread : reader_.thread_counts()) {
-    dropped += thread.dropped;
-  }
-  return dropped;
-}
-
 std::uint64_t TraceWriter::progress() const {
-  std::uint64_t progress = bytes_written();
+  std::uint64_t progress = figures_.bytes_written;
   record::RingPool& rings = record::g_recorder.rings();
   for (std::uint32_t i = 0; i < rings.count(); ++i) {
     if (const record::Ring* const ring = rings.ring(i); ring != nullptr) {

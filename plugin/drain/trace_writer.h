@@ -104,8 +104,6 @@ class TraceWriter {
   const assemble::Communicator* find_communicator(std::uint32_t context) const {
     return control::find_communicator(assembler_, context);
   }
-  /// The number of records that NCCL's threads could not store, maybe with ends of operations.
-  std::uint64_t dropped_by_rings() const;
 
   /// Makes a snapshot of the trace as it is now: what is written, and what is in flight. Fails with
   /// the system's error if a file of the trace cannot be opened.
@@ -127,21 +125,7 @@ class TraceWriter {
   const std::string& directory() const { return segments_.directory(); }
   /// The process's facts; any thread may read job, host, process, run and the launcher's rank.
   const exporting::ProcessFacts& facts() const { return facts_; }
-  bool has_file() const { return figures_.has_file.load(std::memory_order_acquire); }
-  bool trouble() const { return figures_.trouble.load(std::memory_order_relaxed); }
-  int last_error() const { return figures_.last_error.load(std::memory_order_relaxed); }
-  std::uint64_t operations() const { return figures_.operations.load(std::memory_order_relaxed); }
-  std::uint64_t bytes_written() const {
-    return figures_.bytes_written.load(std::memory_order_relaxed);
-  }
-  /// The bytes in all existing files of this trace, or in memory.
-  std::uint64_t bytes_kept() const { return figures_.bytes_kept.load(std::memory_order_relaxed); }
-  /// The number of callbacks in segments that are deleted.
-  std::uint64_t rotated() const { return figures_.rotated.load(std::memory_order_relaxed); }
-  /// The number of evicted events.
-  std::uint64_t given_up() const { return figures_.given_up.load(std::memory_order_relaxed); }
-  /// The number of callbacks lost after they left the rings: a file not writable, or out of memory.
-  std::uint64_t lost() const { return figures_.lost.load(std::memory_order_relaxed); }
+  const TraceFigures& figures() const { return figures_; }
   /// The number of callbacks that are neither in the files so far nor counted as lost.
   std::uint64_t callbacks_left() const { return TraceAccount::left(figures_); }
   /// Another number as long as the drain thread takes records or writes.

@@ -43,7 +43,7 @@ class ChromeTrace final : public assemble::Sink {
   }
   /// `repeated`: an earlier segment has this line and its mark, so the mark is not set again.
   void window(const Window& window, bool repeated = false);
-  void account(const Account& account, std::int64_t ts_ns, bool final) {
+  void account(const assemble::Account& account, std::int64_t ts_ns, bool final) {
     process_.account(account, ts_ns, final);
   }
   /// A reading of the machine: a line for it, and one for each GPU and port.

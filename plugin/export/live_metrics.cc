@@ -104,24 +104,16 @@ void MetricSample::add_to(MetricSums& sums) const {
 
 void LiveMetrics::add(const Operation& operation, const Communicator& communicator) {
   const MetricSample sample = sample_of(operation, communicator);
-  Key key;
-  key.context = communicator.context;
-  key.size_class =
+  const int size_class =
       sample.message_bytes != 0 ? static_cast<int>(std::bit_width(sample.message_bytes)) - 1 : -1;
-  key.func = operation.func;
-  key.algo = operation.algo;
-  key.proto = operation.proto;
-  sample.add_to(sums_of(key));
+  sample.add_to(
+      sums_of({communicator.context, size_class, operation.func, operation.algo, operation.proto}));
   if (communicator.context != 0 && communicator.finalized_ns == assemble::kUnknownTime) {
     sample.add_to(communicators_[communicator.context]);
   }
 }
 
-void LiveMetrics::close(std::uint32_t context) {
-  communicators_.erase(context);
-}
-
-MetricSums& LiveMetrics::sums_of(const Key& key) {
+MetricSums& LiveMetrics::sums_of(const SeriesKey& key) {
   const auto found = series_.find(key);
   if (found != series_.end()) {
     return found->second;
@@ -129,12 +121,11 @@ MetricSums& LiveMetrics::sums_of(const Key& key) {
   if (series_.size() >= kMostSeries && !fold_closed()) {
     return folded(key.func);
   }
-  return series_[{key.context, key.size_class, std::string(key.func), std::string(key.algo),
-                  std::string(key.proto)}];
+  return series_[key];
 }
 
 MetricSums& LiveMetrics::folded(std::string_view func) {
-  return series_[{0, -1, std::string(func), {}, {}}];
+  return series_[{0, -1, func, {}, {}}];
 }
 
 bool LiveMetrics::fold_closed() {

@@ -7,12 +7,11 @@
 #define RINGSIDE_PLUGIN_EXPORT_LIVE_METRICS_H
 
 #include <array>
+#include <compare>
 #include <cstddef>
 #include <cstdint>
 #include <map>
-#include <string>
 #include <string_view>
-#include <tuple>
 
 #include "plugin/assemble/rows.h"
 
@@ -56,27 +55,14 @@ struct MetricSample {
   void add_to(MetricSums& sums) const;
 };
 
-template <typename Text>
-struct BasicSeriesKey {
-  std::uint32_t context = 0;  ///< 0: the sum of all series beyond kMostSeries
-  int size_class = -1;        ///< floor(log2(message bytes)); -1: not known, or all
-  Text func, algo, proto;
-};
-using SeriesKey = BasicSeriesKey<std::string>;
+struct SeriesKey {
+  std::uint32_t context = 0;           ///< 0: the sum of all series beyond kMostSeries
+  int size_class = -1;                 ///< floor(log2(message bytes)); -1: not known, or all
+  std::string_view func, algo, proto;  ///< the assembler's texts
 
-/// Orders keys by value. Keys of strings and keys of views can be compared.
-struct SeriesOrder {
-  using is_transparent = void;
-  template <typename A, typename B>
-  bool operator()(const BasicSeriesKey<A>& a, const BasicSeriesKey<B>& b) const {
-    const auto parts = [](const auto& key) {
-      return std::tuple(key.context, key.size_class, std::string_view(key.func),
-                        std::string_view(key.algo), std::string_view(key.proto));
-    };
-    return parts(a) < parts(b);
-  }
+  auto operator<=>(const SeriesKey&) const = default;
 };
-using SeriesMap = std::map<SeriesKey, MetricSums, SeriesOrder>;
+using SeriesMap = std::map<SeriesKey, MetricSums>;
 
 class LiveMetrics {
  public:
@@ -89,14 +75,13 @@ class LiveMetrics {
 
   /// Call this when the communicator is finalized. Its series are kept until another one needs the
   /// room.
-  void close(std::uint32_t context);
+  void close(std::uint32_t context) { communicators_.erase(context); }
 
   const SeriesMap& series() const { return series_; }
   const std::map<std::uint32_t, MetricSums>& communicators() const { return communicators_; }
 
  private:
-  using Key = BasicSeriesKey<std::string_view>;
-  MetricSums& sums_of(const Key& key);
+  MetricSums& sums_of(const SeriesKey& key);
   MetricSums& folded(std::string_view func);
   bool fold_closed();
 

@@ -34,14 +34,14 @@ std::string nccl_version_text(int version) {
          std::to_string(version % 100);
 }
 
-void TraceEnd::count_lost(const Account& account) {
-  const auto of = [&](record::EventType type) -> const TypeAccount& {
+void TraceEnd::count_lost(const assemble::Account& account) {
+  const auto of = [&](record::EventType type) -> const assemble::TypeAccount& {
     return account.by_type[static_cast<std::size_t>(type)];
   };
   marks_lost = of(record::EventType::kMark).dropped();
   // If the begin had no room, the end was not recorded either (dropped_parent). All other losses
   // take both, the end without the begin only if that was read long before.
-  const TypeAccount& ranges = of(record::EventType::kRange);
+  const assemble::TypeAccount& ranges = of(record::EventType::kRange);
   const std::uint64_t begins = ranges.dropped_ring_full + ranges.dropped_no_ring;
   ranges_lost = begins + (ranges.dropped() - begins - ranges.dropped_parent + 1) / 2;
 }
@@ -211,38 +211,23 @@ void ProcessLines::window(const Window& window) {
   lines_.end();
 }
 
-void ProcessLines::account(const Account& account, std::int64_t ts_ns, bool final) {
+void ProcessLines::account(const assemble::Account& account, std::int64_t ts_ns, bool final) {
   JsonText& line = lines_.begin_metadata(schema::kLineAccount);
   line.raw("\"ts_ns\":").integer(ts_ns);
   line.key("final").raw(final ? "true" : "false");
   line.key("by_type").raw("{");
   bool first_type = true;
   for (std::size_t i = 0; i < account.by_type.size(); ++i) {
-    const TypeAccount& of = account.by_type[i];
+    const assemble::TypeAccount& of = account.by_type[i];
     if (of.produced == 0) {
       continue;
     }
     line.raw(first_type ? "" : ",").string(assemble::kTypeNames[i]);
     line.raw(":{\"produced\":").integer(of.produced);
     first_type = false;
-    const std::pair<std::string_view, std::uint64_t> parts[] = {
-        {"written", of.written},
-        {"merged", of.merged},
-        {"filtered", of.filtered},
-        {"sampled_out", of.sampled_out},
-        {"stale", of.stale},
-        {schema::kReasonRotated, of.rotated},
-        {"held", of.held},
-        {"in_rings", of.in_rings},
-        {"dropped_ring_full", of.dropped_ring_full},
-        {"dropped_no_ring", of.dropped_no_ring},
-        {"dropped_parent", of.dropped_parent},
-        {"dropped_write", of.dropped_write},
-        {"dropped_memory", of.dropped_memory},
-        {"dropped_kill", of.dropped_kill}};
-    for (const auto& [key, value] : parts) {
-      if (value != 0) {
-        line.member(key, value);
+    for (const assemble::Fate& fate : assemble::kFates) {
+      if (of.*fate.count != 0) {
+        line.member(fate.name, of.*fate.count);
       }
     }
     line.raw("}");
@@ -260,7 +245,7 @@ void ProcessLines::account(const Account& account, std::int64_t ts_ns, bool fina
   // This bounds the length of the line. No real process has so many threads that call NCCL.
   constexpr std::size_t kMostThreads = 500;
   for (std::size_t i = 0; i < account.by_thread.size() && i < kMostThreads; ++i) {
-    const ThreadAccount& of = account.by_thread[i];
+    const assemble::ThreadAccount& of = account.by_thread[i];
     line.raw(i == 0 ? "{\"tid\":" : ",{\"tid\":").integer(of.tid);
     line.member("produced", of.produced).member("dropped", of.dropped).raw("}");
   }

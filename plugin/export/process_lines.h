@@ -11,10 +11,10 @@
 #include <string_view>
 #include <vector>
 
+#include "plugin/assemble/account.h"
 #include "plugin/assemble/clock_model.h"
 #include "plugin/assemble/gpu_clock.h"
 #include "plugin/assemble/rows.h"
-#include "plugin/export/account.h"
 #include "plugin/export/line_writer.h"
 #include "plugin/export/process_facts.h"
 #include "plugin/record/clock.h"
@@ -31,7 +31,7 @@ struct TraceEnd {
   /// count that is missing is not known.
   std::optional<std::uint64_t> marks_lost = std::nullopt, ranges_lost = std::nullopt;
 
-  void count_lost(const Account& account);
+  void count_lost(const assemble::Account& account);
 };
 
 /// A window: from a start to a stop, with the event types recorded in between.
@@ -62,7 +62,7 @@ class ProcessLines {
              const assemble::ClockStep& step, const record::RealtimeError& error);
   void gpu_clock(std::uint32_t context, const assemble::GpuClockFit& fit);
   void window(const Window& window);
-  void account(const Account& account, std::int64_t ts_ns, bool final);
+  void account(const assemble::Account& account, std::int64_t ts_ns, bool final);
 
  private:
   LineWriter& lines_;

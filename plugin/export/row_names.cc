@@ -29,30 +29,9 @@ std::string_view RowNames::of_channel(std::uint32_t context, std::string_view wh
   return text_;
 }
 
-// A process can have many communicators, so this does not compare each with all others.
-void RowNames::count_rank(Names& of, const assemble::Communicator& communicator) {
-  if (of.has_hash && !several_ranks_ && --ranks_[of.hash].contexts == 0) {
-    ranks_.erase(of.hash);
-  }
-  of.rank = communicator.rank;
-  of.has_hash = communicator.has_hash;
-  of.hash = communicator.hash;
-  if (!of.has_hash || several_ranks_) {
-    return;
-  }
-  OneRank& known = ranks_[of.hash];
-  several_ranks_ = known.contexts > 0 && known.rank != of.rank;
-  known.rank = of.rank;
-  ++known.contexts;
-  if (several_ranks_) {
-    ranks_.clear();
-  }
-}
-
 void RowNames::learn(const assemble::Communicator& communicator) {
   Names& of = names(communicator.context);
-  const bool had_several_ranks = several_ranks_;
-  count_rank(of, communicator);
+  of.rank = communicator.rank;
   of.own = communicator.name;
   if (of.own.empty() && communicator.has_hash) {
     JsonText hash;
@@ -61,7 +40,11 @@ void RowNames::learn(const assemble::Communicator& communicator) {
   if (of.own.empty()) {
     of.own = "communicator " + std::to_string(communicator.context);
   }
-  if (several_ranks_ != had_several_ranks) {
+  // A process can have many communicators, so this does not compare each with all others.
+  if (communicator.has_hash && !several_ranks_ &&
+      ranks_.emplace(communicator.hash, of.rank).first->second != of.rank) {
+    several_ranks_ = true;
+    ranks_.clear();
     for (Names& other : names_) {
       compose(other);
     }

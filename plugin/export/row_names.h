@@ -37,20 +37,12 @@ class RowNames {
     std::string rank_prefix;  ///< "rank 2 " where the process has several ranks
     std::string own;          ///< the communicator's name, without the rank
     int rank = 0;
-    bool has_hash = false;
-    std::uint64_t hash = 0;
   };
   Names& names(std::uint32_t context);
   void compose(Names& of) const;
-  void count_rank(Names& of, const assemble::Communicator& communicator);
 
-  struct OneRank {
-    int rank = 0;
-    std::size_t contexts = 0;
-  };
-  std::vector<Names> names_;  ///< by context
-  /// By hash: the rank of a communicator's contexts, as long as they all have the same rank.
-  std::unordered_map<std::uint64_t, OneRank> ranks_;
+  std::vector<Names> names_;                      ///< by context
+  std::unordered_map<std::uint64_t, int> ranks_;  ///< by hash, until one has several
   bool several_ranks_ = false;
   std::string text_;
 };

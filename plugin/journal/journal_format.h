@@ -41,13 +41,14 @@
 #include <cstdint>
 #include <string_view>
 
+#include "plugin/assemble/account.h"
 #include "plugin/record/event_type.h"
 #include "plugin/record/slot.h"
 
 namespace ringside::assemble {
 
 inline constexpr std::uint64_t kJournalMagic = 0x314C4E5252534752U;  // "RGSRRNL1"
-inline constexpr std::uint32_t kJournalVersion = 5;
+inline constexpr std::uint32_t kJournalVersion = 6;
 inline constexpr char kJournalName[] = "journal";
 /// Suffix of the directory that holds the journal and the rings.
 inline constexpr std::string_view kRingsSuffix = ".rings";
@@ -55,8 +56,6 @@ inline constexpr std::string_view kRingsSuffix = ".rings";
 inline constexpr char kControlName[] = "control";
 /// Its name until it listens.
 inline constexpr char kNewControlName[] = "control.new";
-
-using TypeCounts = std::array<std::uint64_t, record::kAccountTypes>;
 
 struct Checkpoint {
   std::uint64_t segment;         ///< number of the current segment, from 0
@@ -67,10 +66,8 @@ struct Checkpoint {
   // Two readings of the clock. The line through them converts ticks to nanoseconds.
   std::array<std::uint64_t, 2> clock_ticks;
   std::array<std::int64_t, 2> clock_ns;
-  TypeCounts written, merged, dropped_write, dropped_memory, stale, dropped_no_ring, rotated,
-      sampled_out;
-  TypeCounts given_up;                    ///< evicted events
-  TypeCounts early_produced, early_lost;  ///< in rings that are in no file (RingPool::for_marks)
+  TypeAccounts by_type;  ///< of the rings that are in no file (RingPool::for_marks), all
+  TypeCounts given_up;   ///< evicted events
 };
 
 /// So many of the last closed segments, and of the last windows, are known.

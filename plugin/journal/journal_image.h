@@ -37,8 +37,8 @@ struct Window {
 struct JournalImage {
   std::uint32_t pid = 0;
   std::uint64_t run_id = 0;
-  std::int64_t read_at_realtime_ns = 0;  ///< just before the journal and the rings were read
-  std::uint64_t sequence = 0;            ///< number of the checkpoint; 0: there is none
+  std::uint64_t read_at_ticks = 0;  ///< of this machine, just before the files were read
+  std::uint64_t sequence = 0;       ///< number of the checkpoint; 0: there is none
   assemble::Checkpoint checkpoint{};
   std::string final_path;
   std::string first_line;  ///< of the first segment

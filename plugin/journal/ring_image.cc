@@ -23,13 +23,6 @@ static_assert(offsetof(Slot, first.payload) == offsetof(JournalEntry, first.payl
 static_assert(offsetof(Slot, extra) == offsetof(JournalEntry, extra));
 static_assert(offsetof(Slot, text) == offsetof(JournalEntry, text));
 
-void copy(const std::array<record::ProducerCounts::Counter, record::kAccountTypes>& from,
-          assemble::TypeCounts& to) {
-  for (std::size_t type = 0; type < to.size(); ++type) {
-    to[type] = from[type].load(std::memory_order_relaxed);
-  }
-}
-
 Result check(const record::Ring& ring, std::size_t file_bytes) {
   if (ring.magic != record::kRingMagic) {
     return {EBADMSG, "is not the file of a ring"};
@@ -98,11 +91,9 @@ Result read_ring(std::span<const std::byte> file, RingImage& image) {
   }
   image.index = ring.index;
   image.tid = ring.tid.load(std::memory_order_relaxed);
-  copy(ring.counts.produced, image.produced);
-  copy(ring.counts.filtered, image.filtered);
-  copy(ring.counts.dropped_ring_full, image.dropped_ring_full);
-  copy(ring.counts.dropped_parent, image.dropped_parent);
-  copy(ring.counts.stale, image.stale);
+  for (std::size_t type = 0; type < image.by_type.size(); ++type) {
+    image.by_type[type] = assemble::account_of(ring, type);
+  }
   image.is_only_head = ring.is_only_head != 0;
   if (image.is_only_head) {
     return {};

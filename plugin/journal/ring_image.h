@@ -26,10 +26,10 @@ struct RingImage {
   std::uint32_t index = 0;
   std::int32_t tid = 0;       ///< thread id of the last owner
   bool is_only_head = false;  ///< the records were not in the file, and ended with the process
-  assemble::TypeCounts produced{}, filtered{}, dropped_ring_full{}, dropped_parent{}, stale{};
-  std::vector<RawRecord> records;  ///< records that had not been taken out, oldest first
-  std::deque<std::string> texts;   ///< of these
-  std::uint64_t bad_records = 0;   ///< committed records that are not valid
+  assemble::TypeAccounts by_type{};  ///< as far as the thread has counted
+  std::vector<RawRecord> records;    ///< records that had not been taken out, oldest first
+  std::deque<std::string> texts;     ///< of these
+  std::uint64_t bad_records = 0;     ///< committed records that are not valid
 };
 
 /// Reads a ring's file. Fails with EBADMSG; the text continues a sentence about the file.

@@ -20,33 +20,20 @@ assemble::TypeCounts given_up(const JournalImage& journal, const Replayed& repla
 
 }  // namespace
 
-exporting::Account account_of(const JournalImage& journal, const std::vector<RingImage>& rings,
-                              const exporting::WriteCounts& added, const Replayed& replayed,
-                              Outcome& outcome) {
-  exporting::Account made;
+assemble::Account account_of(const JournalImage& journal, const std::vector<RingImage>& rings,
+                             const exporting::WriteCounts& added, const Replayed& replayed,
+                             Outcome& outcome) {
+  assemble::Account made;
   std::uint64_t missing = 0;
   for (std::size_t type = 0; type < record::kAccountTypes; ++type) {
-    exporting::TypeAccount& of = made.by_type[type];
-    const assemble::Checkpoint& before = journal.checkpoint;
+    assemble::TypeAccount& of = made.by_type[type] = journal.checkpoint.by_type[type];
     for (const RingImage& ring : rings) {
-      of.produced += ring.produced[type];
-      of.filtered += ring.filtered[type];
-      of.dropped_ring_full += ring.dropped_ring_full[type];
-      of.dropped_parent += ring.dropped_parent[type];
-      of.stale += ring.stale[type];
+      of += ring.by_type[type];
     }
-    of.dropped_no_ring = before.dropped_no_ring[type];
-    of.produced += of.dropped_no_ring + before.early_produced[type];
-    of.dropped_ring_full += before.early_lost[type];
-    of.stale += before.stale[type];
-    of.written = before.written[type] + added.written[type];
-    of.merged = before.merged[type] + added.merged[type];
-    of.dropped_write = before.dropped_write[type] + added.dropped[type];
-    of.dropped_memory = before.dropped_memory[type];
-    of.rotated = before.rotated[type];
-    of.sampled_out = before.sampled_out[type];
-    const std::uint64_t known = of.rotated + of.written + of.merged + of.filtered + of.sampled_out +
-                                of.stale + of.dropped();
+    of.written += added.written[type];
+    of.merged += added.merged[type];
+    of.dropped_write += added.dropped[type];
+    const std::uint64_t known = of.placed();
     if (known > of.produced) {
       missing += known - of.produced;
       of.produced = known;
@@ -65,10 +52,10 @@ exporting::Account account_of(const JournalImage& journal, const std::vector<Rin
                             " callbacks more than the rings count: a ring's file is missing");
   }
   for (const RingImage& ring : rings) {
-    exporting::ThreadAccount of{ring.tid, 0, 0};
-    for (std::size_t type = 0; type < record::kAccountTypes; ++type) {
-      of.produced += ring.produced[type];
-      of.dropped += ring.dropped_ring_full[type] + ring.dropped_parent[type];
+    assemble::ThreadAccount of{ring.tid, 0, 0};
+    for (const assemble::TypeAccount& type : ring.by_type) {
+      of.produced += type.produced;
+      of.dropped += type.dropped();
     }
     if (of.produced != 0) {
       made.by_thread.push_back(of);

@@ -6,7 +6,7 @@
 
 #include <vector>
 
-#include "plugin/export/account.h"
+#include "plugin/assemble/account.h"
 #include "plugin/export/chrome_trace.h"
 #include "plugin/export/trace_file.h"
 #include "plugin/journal/journal_image.h"
@@ -19,9 +19,9 @@ namespace ringside::recover {
 /// Makes the account of the recovered trace. `added` are the counts of the lines that recovery
 /// wrote to it. Sets `callbacks` and `lost` of the outcome, and adds a note for each sum that does
 /// not add up.
-exporting::Account account_of(const JournalImage& journal, const std::vector<RingImage>& rings,
-                              const exporting::WriteCounts& added, const Replayed& replayed,
-                              Outcome& outcome);
+assemble::Account account_of(const JournalImage& journal, const std::vector<RingImage>& rings,
+                             const exporting::WriteCounts& added, const Replayed& replayed,
+                             Outcome& outcome);
 
 }  // namespace ringside::recover
 

@@ -3,8 +3,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <charconv>
-#include <chrono>
 #include <cstdio>
 #include <dirent.h>
 #include <functional>
@@ -19,6 +17,7 @@
 #include "plugin/export/segment_files.h"
 #include "plugin/export/trace_file.h"
 #include "plugin/journal/journal_format.h"
+#include "plugin/record/clock.h"
 #include "plugin/recover/begun_trace.h"
 #include "plugin/recover/last_account.h"
 #include "plugin/recover/left_over.h"
@@ -69,39 +68,6 @@ class SegmentPlaces {
   std::string in_rings_, elsewhere_, first_name_;
 };
 
-std::int64_t realtime_ns() {
-  const auto now = std::chrono::system_clock::now().time_since_epoch();
-  return std::chrono::duration_cast<std::chrono::nanoseconds>(now).count();
-}
-
-std::optional<std::int64_t> base_time_ns(std::string_view first_line) {
-  constexpr std::string_view kKey = "\"base_time_s\":";
-  const std::size_t at = first_line.find(kKey);
-  std::int64_t base_s = 0;
-  if (at == std::string_view::npos || std::from_chars(first_line.data() + at + kKey.size(),
-                                                      first_line.data() + first_line.size(), base_s)
-                                              .ec != std::errc()) {
-    return std::nullopt;
-  }
-  constexpr std::int64_t kSecond_ns = 1'000'000'000;
-  std::int64_t base_ns = 0;
-  return __builtin_mul_overflow(base_s, kSecond_ns, &base_ns) ? std::nullopt
-                                                              : std::optional(base_ns);
-}
-
-// The first line may be damaged, so its time is checked.
-std::optional<std::int64_t> silent_ns(std::int64_t read_at_realtime_ns, std::string_view first_line,
-                                      std::int64_t last_sign_ns) {
-  const auto base_ns = base_time_ns(first_line);
-  std::int64_t read_at_ns = 0;
-  std::int64_t apart_ns = 0;
-  if (!base_ns || __builtin_sub_overflow(read_at_realtime_ns, *base_ns, &read_at_ns) ||
-      __builtin_sub_overflow(read_at_ns, last_sign_ns, &apart_ns)) {
-    return std::nullopt;
-  }
-  return std::max<std::int64_t>(apart_ns, 0);
-}
-
 bool is_gone(const std::string& path) {
   return access(path.c_str(), F_OK) != 0 && errno == ENOENT;
 }
@@ -116,11 +82,12 @@ void rotate_what_is_gone(const SegmentPlaces& places, JournalImage& journal) {
       continue;
     }
     for (std::size_t type = 0; type < record::kAccountTypes; ++type) {
-      const std::uint64_t written = std::min(known.written[type], counts.written[type]);
-      const std::uint64_t merged = std::min(known.merged[type], counts.merged[type]);
-      known.written[type] -= written;
-      known.merged[type] -= merged;
-      known.rotated[type] += written + merged;
+      assemble::TypeAccount& of = known.by_type[type];
+      const std::uint64_t written = std::min(of.written, counts.written[type]);
+      const std::uint64_t merged = std::min(of.merged, counts.merged[type]);
+      of.written -= written;
+      of.merged -= merged;
+      of.rotated += written + merged;
     }
   }
 }
@@ -225,14 +192,15 @@ Result write_trace(const JournalImage& journal, const std::vector<RingImage>& ri
   outcome.records = replayed.records;
   trace.mark_process(replayed.death_ns, outcome.is_running ? "ringside recover: the process lives"
                                                            : "the process died (ringside recover)");
-  const exporting::Account account = account_of(journal, rings, file.counts(), replayed, outcome);
+  const assemble::Account account = account_of(journal, rings, file.counts(), replayed, outcome);
   trace.account(account, replayed.death_ns, !outcome.is_running);
   exporting::TraceEnd end{.recovered = true};
   if (!lacks_lines) {
     end.count_lost(account);
   }
   if (outcome.is_running) {
-    end.silent_ns = silent_ns(journal.read_at_realtime_ns, journal.first_line, replayed.death_ns);
+    end.silent_ns =
+        std::max<std::int64_t>(journal.ns(journal.read_at_ticks) - replayed.death_ns, 0);
   }
   trace.end(replayed.death_ns, outcome.operations_before + outcome.operations, end);
   return {};
@@ -373,7 +341,7 @@ Outcome recover(const std::string& directory, const Options& options) {
   }
   JournalImage journal;
   std::vector<RingImage> rings;
-  journal.read_at_realtime_ns = realtime_ns();
+  journal.read_at_ticks = record::read_ticks(record::find_clock_source());
   if (outcome.result = left.read(journal, rings, outcome.notes); !outcome.result.is_ok()) {
     return outcome;
   }

@@ -4,6 +4,8 @@
 #include <array>
 #include <dlfcn.h>
 
+#include "plugin/topology/uuid_text.h"
+
 namespace ringside::topology {
 namespace {
 
@@ -21,21 +23,6 @@ Function find(void* library, const char* name, const char* older_name) {
   return reinterpret_cast<Function>(found);
 }
 
-using Uuid = std::array<unsigned char, 16>;
-
-std::string uuid_text(const char* prefix, const Uuid& bytes) {
-  constexpr char kHex[] = "0123456789abcdef";
-  std::string text = prefix;
-  for (std::size_t i = 0; i < bytes.size(); ++i) {
-    if (i == 4 || i == 6 || i == 8 || i == 10) {
-      text.push_back('-');
-    }
-    text.push_back(kHex[bytes[i] >> 4]);
-    text.push_back(kHex[bytes[i] & 15]);
-  }
-  return text;
-}
-
 }  // namespace
 
 std::optional<GpuIdentity> current_gpu() {
@@ -51,14 +38,14 @@ std::optional<GpuIdentity> current_gpu() {
     found->index = device;
     // Of an instance of a divided GPU (MIG) the older function gives the GPU's UUID, the newer one
     // the instance's.
-    Uuid uuid{};
-    Uuid of_gpu{};
+    std::array<unsigned char, 16> uuid{};
+    std::array<unsigned char, 16> of_gpu{};
     const auto get_uuid = find<DeviceGetUuid>(driver, "cuDeviceGetUuid_v2", "cuDeviceGetUuid");
     const auto get_of_gpu = find<DeviceGetUuid>(driver, "cuDeviceGetUuid", nullptr);
     if (get_uuid != nullptr && get_uuid(uuid.data(), device) == 0) {
       const bool is_instance =
           get_of_gpu != nullptr && get_of_gpu(of_gpu.data(), device) == 0 && of_gpu != uuid;
-      found->uuid = uuid_text(is_instance ? "MIG-" : "GPU-", uuid);
+      found->uuid = (is_instance ? "MIG-" : "GPU-") + uuid_text(uuid);
     }
     std::array<char, 32> pci{};
     const auto get_pci = find<DeviceGetPciBusId>(driver, "cuDeviceGetPCIBusId", nullptr);

@@ -5,6 +5,8 @@
 #include <array>
 #include <cstring>
 
+#include "plugin/topology/uuid_text.h"
+
 namespace ringside::topology {
 namespace {
 
@@ -48,17 +50,6 @@ std::optional<std::uint32_t> ask_field(const Nvml& nvml, Nvml::Device device, un
   return value.value.integer;
 }
 
-std::string cluster_text(const std::array<unsigned char, 16>& bytes) {
-  constexpr std::string_view kDigits = "0123456789abcdef";
-  std::string text;
-  for (std::size_t i = 0; i < bytes.size(); ++i) {
-    text += i == 4 || i == 6 || i == 8 || i == 10 ? "-" : "";
-    text += kDigits[bytes[i] >> 4U];
-    text += kDigits[bytes[i] & 15U];
-  }
-  return text;
-}
-
 void read_fabric(const Nvml& nvml, Nvml::Device device, Gpu& gpu) {
   Nvml::FabricInfo fabric{};
   fabric.version = Nvml::kFabricVersion;
@@ -68,7 +59,7 @@ void read_fabric(const Nvml& nvml, Nvml::Device device, Gpu& gpu) {
       fabric.cluster_uuid == none) {
     return;  // the GPU belongs to no fabric over several hosts
   }
-  gpu.fabric_cluster = cluster_text(fabric.cluster_uuid);
+  gpu.fabric_cluster = uuid_text(fabric.cluster_uuid);
   gpu.fabric_clique = fabric.clique;
 }
 

@@ -187,7 +187,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const recover::Replayed replayed = recover::replay(journal, rings, trace);
   recover::Outcome outcome;
   exporting::TraceEnd end{.recovered = true};
-  const exporting::Account account = recover::account_of(journal, rings, {}, replayed, outcome);
+  const assemble::Account account = recover::account_of(journal, rings, {}, replayed, outcome);
   trace.account(account, 0, true);
   end.count_lost(account);
   trace.end(0, replayed.operations, end);

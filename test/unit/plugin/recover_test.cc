@@ -294,7 +294,7 @@ TEST_CASE(
   REQUIRE(recover::read_ring(file, image).is_ok());
   CHECK(image.is_only_head);
   CHECK(image.records.empty());
-  CHECK(image.produced[static_cast<std::size_t>(EventType::kColl)] == capacities[1]);
+  CHECK(image.by_type[static_cast<std::size_t>(EventType::kColl)].produced == capacities[1]);
   pool.close_in_child();
 }
 

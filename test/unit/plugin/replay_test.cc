@@ -113,12 +113,12 @@ TEST_CASE("The second stop of a call is stale in the recovered account, and coun
   constexpr auto kType = static_cast<std::size_t>(EventType::kP2p);
   for (const bool is_counted : {false, true}) {
     recover::RingImage ring;
-    ring.produced[kType] = 4;  // and one of which nothing is left
+    ring.by_type[kType].produced = 4;  // and one of which nothing is left
     exporting::WriteCounts added;
     added.written[kType] = added.merged[kType] = 1;
     if (is_counted) {
       journal.in_trace.insert(assemble::row_id(send) | assemble::kStaleKey);
-      journal.checkpoint.stale[kType] = 1;
+      journal.checkpoint.by_type[kType].stale = 1;
     }
     test::CollectingSink sink;
     const recover::Replayed replayed = recover::replay(journal, {}, sink);

@@ -78,7 +78,7 @@ TEST_CASE("the account tells what was given up, beside what adds up") {
     void add(std::string_view line, const assemble::Tally&) override { all += line; }
   } lines;
   exporting::ChromeTrace trace(lines);
-  exporting::Account account;
+  assemble::Account account;
   constexpr auto kColl = static_cast<std::size_t>(record::EventType::kColl);
   constexpr auto kProxyOp = static_cast<std::size_t>(record::EventType::kProxyOp);
   account.by_type[kColl].produced = account.by_type[kColl].written = 3;
