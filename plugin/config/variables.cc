@@ -293,9 +293,10 @@ const std::vector<Variable>& variables() {
       seconds_or_off("RINGSIDE_RECORD_SECONDS",
                      "the seconds after which recording ends; 0: it does not",
                      &Config::record_seconds),
-      seconds_or_off("RINGSIDE_HANG_SECONDS",
-                     "hang detector: an operation in flight for longer is logged and dumped; 0: off",
-                     &Config::hang_seconds),
+      seconds_or_off(
+          "RINGSIDE_HANG_SECONDS",
+          "hang detector: an operation in flight for longer is logged and dumped; 0: off",
+          &Config::hang_seconds),
       text("RINGSIDE_ON_HANG", "a command that runs after a dump of the hang detector",
            "a command for /bin/sh -c", &Config::on_hang, "none"),
       control_socket(),
