@@ -86,13 +86,13 @@ bool contains(const std::string& text, const char* part) {
 TEST_CASE("a log is private, is appended to, and stays the file that it was") {
   const Directory directory;
   const std::string path = directory.file("log");
-  { Log(path).info("first"); }
+  { Log(path.c_str()).info("first"); }
   struct stat about {};
   REQUIRE(stat(path.c_str(), &about) == 0);
   CHECK((about.st_mode & 0777) == 0600);
   const std::string victim = directory.file("victim");
   std::ofstream(victim) << "precious";
-  Log log(path);
+  Log log(path.c_str());
   log.warn("second");
   REQUIRE(rename(path.c_str(), directory.file("moved").c_str()) == 0);
   REQUIRE(symlink(victim.c_str(), path.c_str()) == 0);
@@ -121,7 +121,7 @@ TEST_CASE("a link that takes the place of the log at any moment is not followed"
   {
     const CaughtErrors errors(directory.file("errors"));
     for (int i = 0; i < 20'000; ++i) {
-      Log(path).info("a message");
+      Log(path.c_str()).info("a message");
     }
   }
   ends = true;
@@ -139,7 +139,7 @@ TEST_CASE("another user's file is no log") {
   constexpr uid_t kNobody = 65534;
   REQUIRE(chown(path.c_str(), kNobody, kNobody) == 0);
   const CaughtErrors errors(directory.file("errors"));
-  Log(path).info("a message");
+  Log(path.c_str()).info("a message");
   CHECK(content(path) == "theirs");
   CHECK(contains(errors.text(), "cannot be written (Operation not permitted)"));
   CHECK(contains(errors.text(), "info: a message\n"));
@@ -150,10 +150,10 @@ TEST_CASE("a pipe is no log, whether somebody reads it or not") {
   const std::string path = directory.file("pipe");
   REQUIRE(mkfifo(path.c_str(), 0600) == 0);
   const CaughtErrors errors(directory.file("errors"));
-  Log(path).info("unread");
+  Log(path.c_str()).info("unread");
   const int reader = open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC);
   REQUIRE(reader >= 0);
-  Log log(path);
+  Log log(path.c_str());
   close(reader);
   log.info("to nobody");
   CHECK(contains(errors.text(), "info: unread\n"));
@@ -215,7 +215,7 @@ TEST_CASE(
 TEST_CASE("a line is written in one piece of a bounded size") {
   const Directory directory;
   const std::string path = directory.file("log");
-  Log log(path);
+  Log log(path.c_str());
   log.info(std::string(10'000, 'x'));
   const std::string text = content(path);
   CHECK(text.size() == 4096);
