@@ -5,7 +5,8 @@
     readme_commands.py README            a line a command, in their order: those of the stage `readme`
     readme_commands.py README --check    whether each one is known here, and nothing else is
 
-CI takes the commands from here, so it runs what the README has, to the letter.
+CI takes the commands from here, so it runs what the README has, to the letter. The output that the
+README shows stands in the guides, too, whose commands are run.
 """
 
 import pathlib
@@ -31,8 +32,20 @@ def commands_of(readme):
     return [re.sub(r"\s{2,}#.*", "", line).strip() for line in lines]
 
 
+def output_of(readme):
+    blocks = re.findall(r"^```text\n(.*?)^```$", readme.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
+    return [line for block in blocks for line in block.splitlines() if not line.startswith("$ ")]
+
+
+def shown_by_guides(readme):
+    """What the guides show, with a blank for each end of a line, which a terminal sets elsewhere."""
+    guides = sorted((readme.parent / "docs" / "guides").glob("*.md"))
+    return " ".join(word for guide in guides for word in guide.read_text(encoding="utf-8").split())
+
+
 def main():
-    commands = commands_of(pathlib.Path(sys.argv[1]))
+    readme = pathlib.Path(sys.argv[1])
+    commands = commands_of(readme)
     if sys.argv[2:] != ["--check"]:
         print(*(command for command in commands if WHERE.get(command) == EVERY_RUN), sep="\n")
         return 0
@@ -40,6 +53,9 @@ def main():
                 for command in commands if command not in WHERE]
     troubles += [f"the README no longer has this command: {command}"
                  for command in WHERE if command not in commands]
+    shown = shown_by_guides(readme)
+    troubles += [f"no guide shows this line of the README: {line}"
+                 for line in output_of(readme) if line not in shown]
     print(*troubles, f"{len(commands)} commands, {len(troubles)} troubles", sep="\n")
     return 1 if troubles else 0
 
