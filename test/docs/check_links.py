@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Holds all Markdown of the project to account: links to files and headings that are there.
+"""Holds all Markdown of the project to account: links to files and headings that are there. Pages that
+messages, help texts and comments of other files name are there, too.
 
     check_links.py DIRECTORY
 
@@ -13,6 +14,7 @@ import subprocess
 import sys
 
 FENCED = re.compile(r"^```.*?^```$", re.MULTILINE | re.DOTALL)
+NAMED = r"docs/[a-zA-Z/-]+\.md"
 LINK = re.compile(r"\]\((?![a-z]+:)([^)#\s]*)(?:#([^)\s]*))?\)")
 
 
@@ -25,6 +27,13 @@ def anchors_of(path):
         if found[anchor]:
             found[f"{anchor}-{found[anchor]}"] = 0
     return found
+
+
+def named_elsewhere(root):
+    """Each file that is no Markdown with a page that it names."""
+    found = subprocess.run(["git", "grep", "--untracked", "-IoE", NAMED, "--", ":!*.md", ":!test/diff/cases"],
+                           cwd=root, capture_output=True, text=True, check=True)
+    return [line.split(":", 1) for line in found.stdout.splitlines()]
 
 
 def main():
@@ -45,6 +54,11 @@ def main():
                 continue
             troubles += 1
             print(f"{name}: {path}{'#' + anchor if anchor else ''}: {trouble}")
+    for name, page in named_elsewhere(root):
+        links += 1
+        if not (root / page).exists():
+            troubles += 1
+            print(f"{name}: {page}: no such file")
     print(f"{links} links, {troubles} troubles")
     return 1 if troubles or links < 100 else 0
 
