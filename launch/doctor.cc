@@ -170,8 +170,8 @@ class Judge {
       return;
     }
     const Place& place = *facts_.rings;
-    const control::MemoryShare share =
-        control::share_of_memory(place.free_bytes, {facts_.journal_bytes, facts_.ring_bytes, 0});
+    const session::MemoryShare share =
+        session::share_of_memory(place.free_bytes, {facts_.journal_bytes, facts_.ring_bytes, 0});
     const std::uint64_t a_process =
         share.journal_bytes + std::min(kThreads * share.ring_bytes, share.rings_bytes);
     if (!place.exists || !place.is_writable) {
@@ -183,7 +183,7 @@ class Judge {
     } else if (share.journal_bytes == 0) {
       problem("rings",
               place.path + " has " + mebibytes(place.free_bytes) + " free of " +
-                  mebibytes(place.size_bytes) + ", and " + mebibytes(control::kLeastFree_bytes) +
+                  mebibytes(place.size_bytes) + ", and " + mebibytes(session::kLeastFree_bytes) +
                   " are needed: a process that is killed loses what it has not written",
               kMoreMemory);
     } else if (share.journal_bytes < facts_.journal_bytes || share.ring_bytes < facts_.ring_bytes) {

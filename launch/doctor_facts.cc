@@ -139,9 +139,9 @@ Facts gather_facts(const PlanOptions& options, const std::string& nccl_file, con
     facts.broadcasts = broadcasts;
   }
   look_at_variable(get, facts);
-  const control::Config config = control::read_config(get);
+  const config::Config config = config::read_config(get);
   facts.bad_values = config.warnings;
-  facts.bad_names = control::trouble_with_names(variables);
+  facts.bad_names = config::trouble_with_names(variables);
   if (!config.ring_directory.empty()) {
     facts.rings = place_of(config.ring_directory);
   }

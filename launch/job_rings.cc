@@ -52,7 +52,7 @@ JobRings::JobRings(const Plan& plan)
 std::vector<std::string> JobRings::new_names() const {
   std::vector<std::string> added;
   for (const std::string& name : ring_names(plan_.ring_directory)) {
-    if (name.ends_with(assemble::kRingsSuffix) && before_.count(name) == 0) {
+    if (name.ends_with(journal::kRingsSuffix) && before_.count(name) == 0) {
       added.push_back(name);
     }
   }

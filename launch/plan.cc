@@ -79,7 +79,7 @@ void choose_kernels(const PlanOptions& options, const GetVariable& get, bool sta
     return;
   }
   std::string safe;
-  for (const char* const name : control::kSafeForKernels) {
+  for (const char* const name : config::kSafeForKernels) {
     if (const std::string value = value_of(get, name); get(name) != nullptr && value != "0") {
       plan.notes.push_back(std::string(name) + "=" + printable(value) +
                            " is set, so kernel channels, which would show what each rank's GPU "
@@ -88,7 +88,7 @@ void choose_kernels(const PlanOptions& options, const GetVariable& get, bool sta
     }
     safe += (safe.empty() ? "" : ", ") + std::string(name) + "=0";
   }
-  for (const char* const name : control::kSafeForKernels) {
+  for (const char* const name : config::kSafeForKernels) {
     const bool is_set = std::any_of(plan.choices.begin(), plan.choices.end(),
                                     [&](const Variable& one) { return one.name == name; });
     if (get(name) == nullptr && !is_set) {
@@ -136,14 +136,14 @@ std::string timed_name() {
 }
 
 std::string trouble_with_sample(const std::string& sample) {
-  return control::parse_sample(sample) ? std::string()
-                                       : "'" + sample + "' is not " + control::kSampleValues +
-                                             ": only collectives can be sampled, by their number";
+  return config::parse_sample(sample) ? std::string()
+                                      : "'" + sample + "' is not " + config::kSampleValues +
+                                            ": only collectives can be sampled, by their number";
 }
 
 std::string trouble_with_events(const std::string& events) {
   std::string unknown;
-  if (control::parse_events(events, unknown)) {
+  if (config::parse_events(events, unknown)) {
     return {};
   }
   return unknown.empty() ? "a list of events has names (docs/environment.md, RINGSIDE_EVENTS)"
@@ -156,7 +156,7 @@ Plan make_plan(const PlanOptions& options, const GetVariable& get,
                const std::vector<std::string>& variables, const std::vector<NcclLibrary>& nccl) {
   Plan plan;
   plan.plugin = plugin_of(options, plan.error);
-  const control::Config config = control::read_config(get);
+  const config::Config config = config::read_config(get);
   const std::string directory =
       options.directory.empty() ? value_of(get, "RINGSIDE_DIR") : options.directory;
   plan.is_given_directory = !directory.empty();
@@ -204,7 +204,7 @@ Plan make_plan(const PlanOptions& options, const GetVariable& get,
         "one directory");
   }
   plan.notes.insert(plan.notes.end(), config.warnings.begin(), config.warnings.end());
-  const std::vector<std::string> bad_names = control::trouble_with_names(variables);
+  const std::vector<std::string> bad_names = config::trouble_with_names(variables);
   plan.notes.insert(plan.notes.end(), bad_names.begin(), bad_names.end());
   choose_broadcasts(get, nccl, plan);
   choose_kernels(options, get, config.start, nccl, plan);

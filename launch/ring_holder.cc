@@ -10,7 +10,7 @@
 namespace ringside::launch {
 
 RingHolder holder_of(const std::string& ring_directory) {
-  const int journal = open((ring_directory + '/' + assemble::kJournalName).c_str(),
+  const int journal = open((ring_directory + '/' + journal::kJournalName).c_str(),
                            O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
   if (journal < 0) {
     return {};

@@ -42,14 +42,14 @@ std::vector<Endpoint> find_endpoints(const std::string& parent, std::string& err
   while (const dirent* entry = readdir(all.get())) {
     const std::string_view name(entry->d_name);
     struct stat about {};
-    if (!name.starts_with("ringside.") || !name.ends_with(assemble::kRingsSuffix) ||
+    if (!name.starts_with("ringside.") || !name.ends_with(journal::kRingsSuffix) ||
         fstatat(dirfd(all.get()), entry->d_name, &about, AT_SYMLINK_NOFOLLOW) != 0 ||
         !S_ISDIR(about.st_mode)) {
       continue;
     }
     Endpoint endpoint;
     endpoint.path = parent + "/" + std::string(name);
-    endpoint.stem = name.substr(0, name.size() - assemble::kRingsSuffix.size());
+    endpoint.stem = name.substr(0, name.size() - journal::kRingsSuffix.size());
     endpoint.pid = pid_of(endpoint.stem);
     endpoint.uid = about.st_uid;
     found.push_back(std::move(endpoint));

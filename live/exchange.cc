@@ -129,7 +129,7 @@ void Connection::connect() {
     return fail(errno);
   }
   const std::string name =
-      "/proc/self/fd/" + std::to_string(directory) + '/' + assemble::kControlName;
+      "/proc/self/fd/" + std::to_string(directory) + '/' + journal::kControlName;
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
   std::memcpy(address.sun_path, name.data(), std::min(name.size(), sizeof address.sun_path - 1));

@@ -153,7 +153,7 @@ void complete_choice(live::Choice& choice) {
   if (choice.ring_directory.empty() && !choice.hosts) {
     const char* const variable = get_variable("RINGSIDE_RING_DIR");
     choice.ring_directory = variable != nullptr && *variable != '\0' ? variable : "/dev/shm";
-    choice.control_parent = control::control_parent();
+    choice.control_parent = session::control_parent();
   }
   if (!choice.directory.empty()) {
     std::error_code error;

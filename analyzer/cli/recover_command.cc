@@ -18,7 +18,7 @@ namespace ringside::cli {
 namespace {
 
 struct RecoverOptions {
-  std::vector<std::string> inputs{"/dev/shm", control::control_parent()};
+  std::vector<std::string> inputs{"/dev/shm", session::control_parent()};
   std::string output_directory;
   std::string job;
   std::string trace_directory;

@@ -60,7 +60,7 @@ std::string unexpected(const CLI::App& command, const std::string& given) {
     return "\"" + word + "\" is one argument too many";
   }
   const std::vector<std::string_view> views(names.begin(), names.end());
-  const auto nearest = control::nearest_name(word, views, is_option && word.size() > 1 ? 2 : 0);
+  const auto nearest = config::nearest_name(word, views, is_option && word.size() > 1 ? 2 : 0);
   if (nearest == word) {
     return word + " is an option of this command: put it behind the command's name";
   }

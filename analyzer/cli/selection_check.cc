@@ -31,7 +31,7 @@ std::string list_of(const Names& names) {
 std::string sentence(const std::string& asked, const std::string& what, const Names& there,
                      const Names& listed) {
   const std::vector<std::string_view> names(there.begin(), there.end());
-  const std::string nearest(control::nearest_name(asked, names));
+  const std::string nearest(config::nearest_name(asked, names));
   std::string text = what + " " + asked;
   text += nearest.empty() ? "" : "; did you mean " + nearest + "?";
   return text + (listed.empty()

@@ -5,7 +5,7 @@
 #include <limits>
 #include <new>
 
-#include "plugin/assemble/built_operation.h"
+#include "plugin/assemble/operations/built_operation.h"
 #include "plugin/assemble/sampling.h"
 #include "plugin/record/encode.h"
 

@@ -7,9 +7,9 @@
 
 #include <cstdint>
 
+#include "plugin/assemble/clocks/gpu_clocks.h"
 #include "plugin/assemble/event.h"
-#include "plugin/assemble/gpu_clocks.h"
-#include "plugin/assemble/operations.h"
+#include "plugin/assemble/operations/operations.h"
 #include "plugin/assemble/record_view.h"
 #include "plugin/assemble/row_writer.h"
 

@@ -7,9 +7,9 @@
 #include <cstdint>
 #include <vector>
 
-#include "plugin/assemble/name_table.h"
 #include "plugin/assemble/record_view.h"
 #include "plugin/assemble/rows.h"
+#include "plugin/assemble/tables/name_table.h"
 
 namespace ringside::assemble {
 

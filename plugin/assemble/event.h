@@ -10,9 +10,9 @@
 #include <variant>
 #include <vector>
 
-#include "plugin/assemble/id_map.h"
 #include "plugin/assemble/record_view.h"
 #include "plugin/assemble/rows.h"
+#include "plugin/assemble/tables/id_map.h"
 #include "plugin/record/encode.h"
 
 namespace ringside::assemble {

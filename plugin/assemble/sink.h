@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <string_view>
 
-#include "plugin/assemble/gpu_clock.h"
+#include "plugin/assemble/clocks/gpu_clock.h"
 #include "plugin/assemble/record_view.h"
 #include "plugin/assemble/rows.h"
 

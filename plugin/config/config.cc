@@ -8,7 +8,7 @@
 #include "plugin/config/variable_names.h"
 #include "plugin/config/variables.h"
 
-namespace ringside::control {
+namespace ringside::config {
 namespace {
 
 std::string or_empty(const char* text) {
@@ -70,4 +70,4 @@ std::vector<std::pair<std::string, std::string>> Config::listed() const {
   return values;
 }
 
-}  // namespace ringside::control
+}  // namespace ringside::config

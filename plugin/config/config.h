@@ -15,7 +15,7 @@
 #include "plugin/config/events.h"
 #include "plugin/nvtx/markers.h"
 
-namespace ringside::control {
+namespace ringside::config {
 
 struct Config {
   std::string directory = "ringside-traces";
@@ -69,6 +69,6 @@ Config read_environment();
 /// Reads the configuration. `get` returns a variable's value or NULL, as getenv does.
 Config read_config(const std::function<const char*(const char*)>& get);
 
-}  // namespace ringside::control
+}  // namespace ringside::config
 
 #endif  // RINGSIDE_PLUGIN_CONFIG_CONFIG_H

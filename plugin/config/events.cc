@@ -6,7 +6,7 @@
 
 #include "plugin/assemble/event_names.h"
 
-namespace ringside::control {
+namespace ringside::config {
 namespace {
 
 using record::bit;
@@ -125,4 +125,4 @@ std::string event_names_text(std::uint32_t types) {
   return text.empty() ? "none" : text;
 }
 
-}  // namespace ringside::control
+}  // namespace ringside::config

@@ -11,7 +11,7 @@
 #include <string_view>
 #include <vector>
 
-namespace ringside::control {
+namespace ringside::config {
 
 /// The events that the user chose. The default depends on NCCL's version and is resolved when that
 /// is known.
@@ -53,6 +53,6 @@ std::vector<std::string_view> event_names(std::uint32_t types);
 /// The same with commas between them; "none" without any.
 std::string event_names_text(std::uint32_t types);
 
-}  // namespace ringside::control
+}  // namespace ringside::config
 
 #endif  // RINGSIDE_PLUGIN_CONFIG_EVENTS_H

@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-namespace ringside::control {
+namespace ringside::config {
 namespace {
 
 // Letters to insert, delete, replace, or swap with their neighbour to get from one name to the
@@ -46,4 +46,4 @@ std::string_view nearest_name(std::string_view name, std::span<const std::string
   return nearest;
 }
 
-}  // namespace ringside::control
+}  // namespace ringside::config

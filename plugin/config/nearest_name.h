@@ -8,7 +8,7 @@
 #include <span>
 #include <string_view>
 
-namespace ringside::control {
+namespace ringside::config {
 
 /// Returns the first of `names` with the fewest letters to insert, delete, replace or swap with
 /// their neighbour to get to it from `name`. Returns an empty text if that takes a third of the
@@ -17,6 +17,6 @@ namespace ringside::control {
 std::string_view nearest_name(std::string_view name, std::span<const std::string_view> names,
                               std::size_t common = 0);
 
-}  // namespace ringside::control
+}  // namespace ringside::config
 
 #endif  // RINGSIDE_PLUGIN_CONFIG_NEAREST_NAME_H

@@ -7,7 +7,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-namespace ringside::control {
+namespace ringside::config {
 namespace {
 
 // Parses a CPU's number at the start of `text`, and removes it from there.
@@ -59,4 +59,4 @@ Result run_at_nice(int nice) {
   return Result::of_call(setpriority(PRIO_PROCESS, tid, nice) == 0);
 }
 
-}  // namespace ringside::control
+}  // namespace ringside::config

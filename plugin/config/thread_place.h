@@ -10,7 +10,7 @@
 
 #include "plugin/result/result.h"
 
-namespace ringside::control {
+namespace ringside::config {
 
 /// Parses a list of CPUs such as "3" or "0-3,8". Returns nothing if it is not valid.
 std::optional<cpu_set_t> parse_cpu_list(std::string_view text);
@@ -22,6 +22,6 @@ Result run_on_cpus(const cpu_set_t& cpus);
 /// Sets the nice value of the calling thread, from 0 to 19. Fails with the error of setpriority(2).
 Result run_at_nice(int nice);
 
-}  // namespace ringside::control
+}  // namespace ringside::config
 
 #endif  // RINGSIDE_PLUGIN_CONFIG_THREAD_PLACE_H

@@ -8,7 +8,7 @@
 #include "plugin/config/nearest_name.h"
 #include "plugin/config/variables.h"
 
-namespace ringside::control {
+namespace ringside::config {
 namespace {
 
 constexpr std::string_view kPrefix = "RINGSIDE_";
@@ -66,4 +66,4 @@ std::vector<std::string> trouble_with_names(const std::vector<std::string>& name
   return sentences;
 }
 
-}  // namespace ringside::control
+}  // namespace ringside::config

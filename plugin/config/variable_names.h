@@ -7,12 +7,12 @@
 #include <string>
 #include <vector>
 
-namespace ringside::control {
+namespace ringside::config {
 
 /// Returns a sentence for each name that is no variable of Ringside. It has the nearest variable,
 /// or the replacement of one that is gone. `names` may be "NAME=value", as in an environment.
 std::vector<std::string> trouble_with_names(const std::vector<std::string>& names);
 
-}  // namespace ringside::control
+}  // namespace ringside::config
 
 #endif  // RINGSIDE_PLUGIN_CONFIG_VARIABLE_NAMES_H

@@ -12,7 +12,7 @@
 #include "plugin/record/ring_pool.h"
 #include "ringside/ringside.h"
 
-namespace ringside::control {
+namespace ringside::config {
 namespace {
 
 // A trace has at least four segments of at least 1 MiB.
@@ -283,7 +283,7 @@ const std::vector<Variable>& variables() {
                     &Config::flight_bytes, true),
       ring_directory(),
       integer("RINGSIDE_JOURNAL_BYTES", "the size of the journal", &Config::journal_bytes,
-              {assemble::Journal::kLeastBytes, std::uint64_t{4} << 30, true}),
+              {journal::Journal::kLeastBytes, std::uint64_t{4} << 30, true}),
       drain_cpus(),
       integer("RINGSIDE_DRAIN_NICE", "the nice value of the drain thread", &Config::drain_nice,
               {0, 19}),
@@ -311,4 +311,4 @@ const std::vector<Variable>& variables() {
   return table;
 }
 
-}  // namespace ringside::control
+}  // namespace ringside::config

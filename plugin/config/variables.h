@@ -12,7 +12,7 @@
 
 #include "plugin/config/config.h"
 
-namespace ringside::control {
+namespace ringside::config {
 
 struct Variable {
   std::string name;
@@ -30,6 +30,6 @@ struct Variable {
 /// one.
 const std::vector<Variable>& variables();
 
-}  // namespace ringside::control
+}  // namespace ringside::config
 
 #endif  // RINGSIDE_PLUGIN_CONFIG_VARIABLES_H

@@ -9,7 +9,7 @@
 #include <set>
 #include <utility>
 
-namespace ringside::control {
+namespace ringside::doors {
 namespace {
 
 using Json = nlohmann::ordered_json;
@@ -126,4 +126,4 @@ std::int64_t ControlRequest::moment_ns() {
   return moment_ns;
 }
 
-}  // namespace ringside::control
+}  // namespace ringside::doors

@@ -13,7 +13,7 @@
 
 #include <nlohmann/json.hpp>
 
-namespace ringside::control {
+namespace ringside::doors {
 
 class ControlRequest {
  public:
@@ -54,6 +54,6 @@ class ControlRequest {
   std::string error_;
 };
 
-}  // namespace ringside::control
+}  // namespace ringside::doors
 
 #endif  // RINGSIDE_PLUGIN_DOORS_CONTROL_REQUEST_H

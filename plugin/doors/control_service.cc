@@ -13,14 +13,14 @@
 
 #include "plugin/config/version.h"
 #include "plugin/doors/control_request.h"
-#include "plugin/export/process_facts.h"
+#include "plugin/export/lines/process_facts.h"
 #include "plugin/nvtx/markers.h"
 #include "plugin/record/recorder.h"
 #include "plugin/result/result.h"
 #include "plugin/threads/mutex.h"
 #include "plugin/threads/thread_role.h"
 
-namespace ringside::control {
+namespace ringside::doors {
 namespace {
 
 using Answer = ControlSocket::Answer;
@@ -41,20 +41,20 @@ Answer refused(std::string_view error, std::string_view message) {
   return {error_line(error, message), nullptr};
 }
 
-const char* state_text(Recording::State state) {
+const char* state_text(session::Recording::State state) {
   switch (state) {
-    case Recording::State::kRecording:
+    case session::Recording::State::kRecording:
       return "recording";
-    case Recording::State::kMasked:
+    case session::Recording::State::kMasked:
       return "masked";
-    case Recording::State::kWaiting:
+    case session::Recording::State::kWaiting:
       return "waiting";
     default:
       return "stopped";
   }
 }
 
-void add_plan(const Status& status, Json& json) {
+void add_plan(const session::Status& status, Json& json) {
   if (const auto& start = status.plan.start()) {
     json["start_at_realtime_ns"] = start->at_realtime_ns;
     if (start->operations != 0) {
@@ -76,8 +76,9 @@ void add_plan(const Status& status, Json& json) {
 }
 
 // `more`: an object with members that go behind those of every answer; empty: there are none.
-std::string status_line(Session& session, std::string_view verb, std::string_view more = {}) {
-  const Status status = session.status();
+std::string status_line(session::Session& session, std::string_view verb,
+                        std::string_view more = {}) {
+  const session::Status status = session.status();
   const ringside_status_info& info = status.info;
   const exporting::ProcessFacts& facts = session.writer().facts();
   char run_id[24];
@@ -85,7 +86,7 @@ std::string status_line(Session& session, std::string_view verb, std::string_vie
   Json json{{"version", kProtocol},
             {"ok", true},
             {"verb", verb},
-            {"ringside_version", kVersion},
+            {"ringside_version", config::kVersion},
             {"job", facts.job},
             {"host", facts.host},
             {"pid", facts.pid},
@@ -127,20 +128,20 @@ std::string status_line(Session& session, std::string_view verb, std::string_vie
   return line;
 }
 
-Answer answer_status(Session& session, ControlRequest& request) {
+Answer answer_status(session::Session& session, ControlRequest& request) {
   request.allow({});
   return {status_line(session, "status"), nullptr};
 }
 
-Answer answer_start(Session& session, ControlRequest& request) {
-  PlannedStart start;
+Answer answer_start(session::Session& session, ControlRequest& request) {
+  session::PlannedStart start;
   request.allow({"events", "at_realtime_ns", "operations", "seconds"});
   start.at_realtime_ns = request.moment_ns();
   start.operations = static_cast<std::uint64_t>(request.integer("operations"));
   start.duration_ns = request.duration_ns();
   if (const std::string events = request.text("events"); !events.empty()) {
     std::string unknown;
-    start.events = parse_events(events, unknown);
+    start.events = config::parse_events(events, unknown);
     if (!start.events) {
       request.refuse("events must be a list of names as RINGSIDE_EVENTS takes them" +
                      (unknown.empty() ? std::string() : "; '" + unknown + "' is none of them"));
@@ -164,7 +165,7 @@ Answer answer_start(Session& session, ControlRequest& request) {
           }};
 }
 
-Answer answer_stop(Session& session, ControlRequest& request) {
+Answer answer_stop(session::Session& session, ControlRequest& request) {
   request.allow({"at_realtime_ns"});
   const std::int64_t at_realtime_ns = request.moment_ns();
   if (!request.error().empty()) {
@@ -174,7 +175,7 @@ Answer answer_stop(Session& session, ControlRequest& request) {
   return {status_line(session, "stop"), nullptr};
 }
 
-Answer answer_mark(Session& session, ControlRequest& request) {
+Answer answer_mark(session::Session& session, ControlRequest& request) {
   request.allow({"text"});
   const std::string text = request.text("text");
   if (text.empty()) {
@@ -189,7 +190,7 @@ Answer answer_mark(Session& session, ControlRequest& request) {
   return {status_line(session, "mark"), nullptr};
 }
 
-Answer answer_dump(Session& session, ControlRequest& request) {
+Answer answer_dump(session::Session& session, ControlRequest& request) {
   request.allow({"path"});
   const std::string path = request.text("path");
   if (!path.empty() && path[0] != '/') {
@@ -198,7 +199,7 @@ Answer answer_dump(Session& session, ControlRequest& request) {
   if (!request.error().empty()) {
     return {};
   }
-  const std::shared_ptr<Dump> dump = session.order_dump(path);
+  const std::shared_ptr<drain::Dump> dump = session.order_dump(path);
   if (dump == nullptr) {
     return refused("disabled", "this process has no thread that could write");
   }
@@ -216,7 +217,7 @@ Answer answer_dump(Session& session, ControlRequest& request) {
 }
 
 // The drain thread alone knows what is assembled.
-Answer answer_live(Session& session, ControlRequest& request) {
+Answer answer_live(session::Session& session, ControlRequest& request) {
   struct Made {
     threads::Mutex mutex;
     std::optional<std::string> members RINGSIDE_GUARDED_BY(mutex);
@@ -228,7 +229,7 @@ Answer answer_live(Session& session, ControlRequest& request) {
   }
   auto made = std::make_shared<Made>();
   const bool is_accepted = session.tell_drain_thread(
-      [made, with_series](TraceWriter& writer) RINGSIDE_REQUIRES(threads::kDrainThread) {
+      [made, with_series](drain::TraceWriter& writer) RINGSIDE_REQUIRES(threads::kDrainThread) {
         std::string members = writer.live_members(with_series);
         const threads::MutexLock lock(made->mutex);
         made->members = std::move(members);
@@ -246,10 +247,10 @@ Answer answer_live(Session& session, ControlRequest& request) {
           }};
 }
 
-Answer answer_request(Session& session, std::string_view line) {
+Answer answer_request(session::Session& session, std::string_view line) {
   struct Verb {
     std::string_view name;
-    Answer (*answer)(Session&, ControlRequest&);
+    Answer (*answer)(session::Session&, ControlRequest&);
   };
   constexpr Verb kVerbs[] = {{"status", answer_status}, {"start", answer_start},
                              {"stop", answer_stop},     {"mark", answer_mark},
@@ -273,8 +274,8 @@ Answer answer_request(Session& session, std::string_view line) {
 
 }  // namespace
 
-void ControlService::begin(const Config& config, Log& log) {
-  const RingDirectory& directory = session_.directories().control();
+void ControlService::begin(const config::Config& config, posix::Log& log) {
+  const session::RingDirectory& directory = session_.directories().control();
   if (!config.control || !directory.is_open()) {
     return;
   }
@@ -287,4 +288,4 @@ void ControlService::begin(const Config& config, Log& log) {
   }
 }
 
-}  // namespace ringside::control
+}  // namespace ringside::doors

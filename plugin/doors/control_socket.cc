@@ -19,7 +19,7 @@
 #include "plugin/posix/own_descriptor.h"
 #include "plugin/threads/background_thread.h"
 
-namespace ringside::control {
+namespace ringside::doors {
 namespace {
 
 using threads::Clock;
@@ -106,7 +106,7 @@ Result ControlSocket::listen_at(int directory, const std::string& path) {
   }
   listener_.store(listener, std::memory_order_relaxed);
   // An address has room for about 100 letters. Through the directory's descriptor, any path fits.
-  const std::string name = std::string("/") + assemble::kNewControlName;
+  const std::string name = std::string("/") + journal::kNewControlName;
   Result bound = bind_at(listener, "/proc/self/fd/" + std::to_string(directory) + name);
   if (!bound.is_ok()) {
     bound = bind_at(listener, path + name);  // without /proc
@@ -116,9 +116,9 @@ Result ControlSocket::listen_at(int directory, const std::string& path) {
   }
   // bind() takes the mode from the umask. Nobody can connect before listen(), and a socket that
   // refuses a connection reads as one whose process ends: it gets its name when it listens.
-  if (fchmodat(directory, assemble::kNewControlName, 0600, 0) != 0 ||
+  if (fchmodat(directory, journal::kNewControlName, 0600, 0) != 0 ||
       ::listen(listener, static_cast<int>(kMostClients)) != 0 ||
-      renameat(directory, assemble::kNewControlName, directory, assemble::kControlName) != 0) {
+      renameat(directory, journal::kNewControlName, directory, journal::kControlName) != 0) {
     return Result(errno);
   }
   const int wake = posix::own_descriptor(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
@@ -142,8 +142,8 @@ Result ControlSocket::begin(int directory, const std::string& path, Handler hand
   if (!begun.is_ok()) {
     close_descriptor(listener_);
     close_descriptor(wake_);
-    unlinkat(directory, assemble::kNewControlName, 0);
-    unlinkat(directory, assemble::kControlName, 0);
+    unlinkat(directory, journal::kNewControlName, 0);
+    unlinkat(directory, journal::kControlName, 0);
   }
   return begun;
 }
@@ -364,4 +364,4 @@ bool ControlSocket::write_to(Client& client) {
   return true;
 }
 
-}  // namespace ringside::control
+}  // namespace ringside::doors

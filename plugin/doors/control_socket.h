@@ -17,7 +17,7 @@
 #include "plugin/result/result.h"
 #include "plugin/threads/mutex.h"
 
-namespace ringside::control {
+namespace ringside::doors {
 
 class ControlSocket {
  public:
@@ -88,6 +88,6 @@ class ControlSocket {
   bool is_to_end_ RINGSIDE_GUARDED_BY(mutex_) = false;
 };
 
-}  // namespace ringside::control
+}  // namespace ringside::doors
 
 #endif  // RINGSIDE_PLUGIN_DOORS_CONTROL_SOCKET_H

@@ -8,16 +8,16 @@
 
 #include "plugin/drain/trace_account.h"
 
-namespace ringside::control {
+namespace ringside::doors {
 
-HangAlarm::HangAlarm(const Config& config, Log& log, Session& session)
+HangAlarm::HangAlarm(const config::Config& config, posix::Log& log, session::Session& session)
     : config_(config),
       log_(log),
       session_(session),
       watch_(config.hang_seconds),
       command_(config.on_hang) {}
 
-std::shared_ptr<Dump> HangAlarm::look(TraceWriter& writer) {
+std::shared_ptr<drain::Dump> HangAlarm::look(drain::TraceWriter& writer) {
   if (!watch_.is_due(writer.now_ns())) {
     return nullptr;
   }
@@ -34,13 +34,13 @@ std::shared_ptr<Dump> HangAlarm::look(TraceWriter& writer) {
     ++dumps_;
     path = session_.next_dump_path();
   }
-  const HangFacts facts{config_.hang_seconds, writer.now_ns(), TraceAccount::of_threads().dropped(),
-                        path};
+  const HangFacts facts{config_.hang_seconds, writer.now_ns(),
+                        drain::TraceAccount::of_threads().dropped(), path};
   for (const assemble::InFlight& operation : stuck) {
     log_.warn(hang_line(operation, writer.find_communicator(operation.operation.context), facts));
   }
   if (wants_dump) {
-    dump_ = std::make_shared<Dump>(path);
+    dump_ = std::make_shared<drain::Dump>(path);
   }
   return wants_dump ? dump_ : nullptr;
 }
@@ -60,4 +60,4 @@ void HangAlarm::follow() {
   }
 }
 
-}  // namespace ringside::control
+}  // namespace ringside::doors

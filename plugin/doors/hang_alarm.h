@@ -12,32 +12,33 @@
 #include "plugin/doors/hang_watch.h"
 #include "plugin/drain/dump_writer.h"
 #include "plugin/drain/trace_writer.h"
-#include "plugin/session/log.h"
+#include "plugin/posix/log.h"
 #include "plugin/session/session.h"
 #include "plugin/threads/thread_role.h"
 
-namespace ringside::control {
+namespace ringside::doors {
 
 class HangAlarm {
  public:
-  HangAlarm(const Config& config, Log& log, Session& session);
+  HangAlarm(const config::Config& config, posix::Log& log, session::Session& session);
 
   /// Looks for stalled operations, once a second at most, and says a line for each new one. Returns
   /// a dump that the caller writes; NULL: none.
-  std::shared_ptr<Dump> look(TraceWriter& writer) RINGSIDE_REQUIRES(threads::kDrainThread);
+  std::shared_ptr<drain::Dump> look(drain::TraceWriter& writer)
+      RINGSIDE_REQUIRES(threads::kDrainThread);
   /// Runs the command when that dump is there, or cannot be.
   void follow() RINGSIDE_REQUIRES(threads::kDrainThread);
 
  private:
-  const Config& config_;
-  Log& log_;
-  Session& session_;
+  const config::Config& config_;
+  posix::Log& log_;
+  session::Session& session_;
   HangWatch watch_;
   HangCommand command_;
   int dumps_ = 0;
-  std::shared_ptr<Dump> dump_;  ///< being written
+  std::shared_ptr<drain::Dump> dump_;  ///< being written
 };
 
-}  // namespace ringside::control
+}  // namespace ringside::doors
 
 #endif  // RINGSIDE_PLUGIN_DOORS_HANG_ALARM_H

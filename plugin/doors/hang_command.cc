@@ -8,7 +8,7 @@
 #include <unistd.h>
 #include <utility>
 
-namespace ringside::control {
+namespace ringside::doors {
 namespace {
 
 // The command reads from /dev/null and writes to stderr, as all of the plugin does. It has none of
@@ -99,4 +99,4 @@ void HangCommand::reap() {
   std::erase_if(running_, [](pid_t pid) { return waitpid(pid, nullptr, WNOHANG) != 0; });
 }
 
-}  // namespace ringside::control
+}  // namespace ringside::doors

@@ -10,7 +10,7 @@
 
 #include "plugin/result/result.h"
 
-namespace ringside::control {
+namespace ringside::doors {
 
 class HangCommand {
  public:
@@ -31,6 +31,6 @@ class HangCommand {
   std::vector<pid_t> running_;
 };
 
-}  // namespace ringside::control
+}  // namespace ringside::doors
 
 #endif  // RINGSIDE_PLUGIN_DOORS_HANG_COMMAND_H

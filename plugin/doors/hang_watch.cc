@@ -5,7 +5,7 @@
 #include <cinttypes>
 #include <cstdio>
 
-namespace ringside::control {
+namespace ringside::doors {
 namespace {
 
 using assemble::InFlight;
@@ -135,4 +135,4 @@ std::string hang_line(const InFlight& stuck, const assemble::Communicator* commu
   return on_one_line(std::move(line));
 }
 
-}  // namespace ringside::control
+}  // namespace ringside::doors

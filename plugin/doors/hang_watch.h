@@ -11,9 +11,9 @@
 #include <string>
 #include <vector>
 
-#include "plugin/assemble/in_flight.h"
+#include "plugin/assemble/operations/in_flight.h"
 
-namespace ringside::control {
+namespace ringside::doors {
 
 class HangWatch {
  public:
@@ -50,6 +50,6 @@ struct HangFacts {
 std::string hang_line(const assemble::InFlight& stuck, const assemble::Communicator* communicator,
                       const HangFacts& facts);
 
-}  // namespace ringside::control
+}  // namespace ringside::doors
 
 #endif  // RINGSIDE_PLUGIN_DOORS_HANG_WATCH_H

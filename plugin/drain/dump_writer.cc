@@ -8,7 +8,7 @@
 
 #include "plugin/threads/background_thread.h"
 
-namespace ringside::control {
+namespace ringside::drain {
 
 std::optional<Result> Dump::result() const {
   const threads::MutexLock lock(mutex_);
@@ -152,4 +152,4 @@ Result DumpWriter::write_file(const Job& job) const {
   return written;
 }
 
-}  // namespace ringside::control
+}  // namespace ringside::drain

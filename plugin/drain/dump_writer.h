@@ -15,7 +15,7 @@
 #include "plugin/result/result.h"
 #include "plugin/threads/mutex.h"
 
-namespace ringside::control {
+namespace ringside::drain {
 
 /// A dump that was requested. Any thread may use it.
 class Dump {
@@ -85,6 +85,6 @@ class DumpWriter {
   bool is_running_ RINGSIDE_GUARDED_BY(mutex_) = false;
 };
 
-}  // namespace ringside::control
+}  // namespace ringside::drain
 
 #endif  // RINGSIDE_PLUGIN_DRAIN_DUMP_WRITER_H

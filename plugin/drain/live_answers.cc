@@ -5,10 +5,10 @@
 #include <string_view>
 #include <vector>
 
-#include "plugin/export/json_text.h"
+#include "plugin/export/lines/json_text.h"
 #include "plugin/record/recorder.h"
 
-namespace ringside::control {
+namespace ringside::drain {
 namespace {
 
 using exporting::JsonText;
@@ -149,4 +149,4 @@ std::string series_members(const assemble::Assembler& assembler,
   return std::string(json.raw("]").text());
 }
 
-}  // namespace ringside::control
+}  // namespace ringside::drain

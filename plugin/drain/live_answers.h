@@ -11,7 +11,7 @@
 #include "plugin/assemble/assembler.h"
 #include "plugin/export/live_metrics.h"
 
-namespace ringside::control {
+namespace ringside::drain {
 
 // Both give members of a reply (docs/dev/control-socket.md), with a comma before each.
 
@@ -24,6 +24,6 @@ std::string live_members(const assemble::Assembler& assembler,
 std::string series_members(const assemble::Assembler& assembler,
                            const exporting::LiveMetrics& metrics, const assemble::Account& account);
 
-}  // namespace ringside::control
+}  // namespace ringside::drain
 
 #endif  // RINGSIDE_PLUGIN_DRAIN_LIVE_ANSWERS_H

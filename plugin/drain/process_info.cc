@@ -14,7 +14,7 @@
 
 #include "plugin/config/version.h"
 
-namespace ringside::control {
+namespace ringside::drain {
 namespace {
 
 std::string read_line(const char* path) {
@@ -41,9 +41,9 @@ std::string name_part(std::string text) {
 
 }  // namespace
 
-exporting::ProcessFacts read_process_facts(const Config& config) {
+exporting::ProcessFacts read_process_facts(const config::Config& config) {
   exporting::ProcessFacts facts;
-  facts.plugin_version = kVersion;
+  facts.plugin_version = config::kVersion;
   if (getrandom(&facts.run_id, sizeof facts.run_id, GRND_NONBLOCK) !=
       static_cast<ssize_t>(sizeof facts.run_id)) {
     timespec now{};
@@ -95,7 +95,7 @@ std::string absolute_path(const std::string& path) {
   return std::string(here.data()) + "/" + path;
 }
 
-std::string trace_name(const Config& config, const exporting::ProcessFacts& facts) {
+std::string trace_name(const config::Config& config, const exporting::ProcessFacts& facts) {
   timespec now{};
   clock_gettime(CLOCK_REALTIME, &now);
   // Containers may have equal host names and process ids, and begin in the same microsecond. Only a
@@ -107,4 +107,4 @@ std::string trace_name(const Config& config, const exporting::ProcessFacts& fact
          std::to_string(facts.pid) + "." + std::to_string(start_us) + "-" + random.data() + ".json";
 }
 
-}  // namespace ringside::control
+}  // namespace ringside::drain

@@ -7,12 +7,12 @@
 #include <string>
 
 #include "plugin/config/config.h"
-#include "plugin/export/process_facts.h"
+#include "plugin/export/lines/process_facts.h"
 
-namespace ringside::control {
+namespace ringside::drain {
 
 /// Reads the facts that are known before NCCL calls. Those of the clock and of NCCL stay unset.
-exporting::ProcessFacts read_process_facts(const Config& config);
+exporting::ProcessFacts read_process_facts(const config::Config& config);
 
 /// Makes a path that stays valid when the application changes its working directory.
 std::string absolute_path(const std::string& path);
@@ -21,8 +21,8 @@ std::string absolute_path(const std::string& path);
 /// their containers have equal host names and process ids and they begin at the same moment:
 /// `<start>` is the time in microseconds, a hyphen, and eight random hexadecimal digits of the run
 /// id.
-std::string trace_name(const Config& config, const exporting::ProcessFacts& facts);
+std::string trace_name(const config::Config& config, const exporting::ProcessFacts& facts);
 
-}  // namespace ringside::control
+}  // namespace ringside::drain
 
 #endif  // RINGSIDE_PLUGIN_DRAIN_PROCESS_INFO_H

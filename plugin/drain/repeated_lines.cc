@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <iterator>
 
-namespace ringside::control {
+namespace ringside::drain {
 namespace {
 
 // These limits bound a segment's first lines, and memory, in a job that makes threads, and starts
@@ -111,4 +111,4 @@ void RepeatedLines::write(std::uint32_t context) {
   note_written(context);
 }
 
-}  // namespace ringside::control
+}  // namespace ringside::drain

@@ -15,10 +15,10 @@
 #include <vector>
 
 #include "plugin/assemble/assembler.h"
-#include "plugin/export/chrome_trace.h"
+#include "plugin/export/lines/chrome_trace.h"
 #include "plugin/topology/machine.h"
 
-namespace ringside::control {
+namespace ringside::drain {
 
 /// Returns NULL if the context has no known communicator.
 const assemble::Communicator* find_communicator(const assemble::Assembler& assembler,
@@ -82,6 +82,6 @@ class RepeatedLines {
   bool has_lost_ = false;
 };
 
-}  // namespace ringside::control
+}  // namespace ringside::drain
 
 #endif  // RINGSIDE_PLUGIN_DRAIN_REPEATED_LINES_H

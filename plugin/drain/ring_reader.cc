@@ -8,7 +8,7 @@
 #include <new>
 #include <utility>
 
-namespace ringside::control {
+namespace ringside::drain {
 namespace {
 
 constexpr std::uint64_t kNever = std::numeric_limits<std::uint64_t>::max();
@@ -229,4 +229,4 @@ std::vector<assemble::ThreadAccount> RingReader::thread_counts() const {
   return counts;
 }
 
-}  // namespace ringside::control
+}  // namespace ringside::drain

@@ -12,11 +12,11 @@
 
 #include "plugin/assemble/account.h"
 #include "plugin/assemble/assembler.h"
-#include "plugin/assemble/clock_model.h"
+#include "plugin/assemble/clocks/clock_model.h"
 #include "plugin/journal/journal.h"
 #include "plugin/record/ring_pool.h"
 
-namespace ringside::control {
+namespace ringside::drain {
 
 class RingReader {
  public:
@@ -25,7 +25,7 @@ class RingReader {
       : pool_(pool), clock_(clock), assembler_(assembler) {}
 
   /// Sets the journal, to which each record is written before its slot is given back.
-  void set_journal(assemble::Journal& journal) { journal_ = &journal; }
+  void set_journal(journal::Journal& journal) { journal_ = &journal; }
 
   /// Begins a pass over all rings, up to these steady ticks. They are from a clock reading since
   /// the last pass, or they repeat that pass if it has doubts.
@@ -81,7 +81,7 @@ class RingReader {
   record::RingPool& pool_;
   const assemble::ClockModel& clock_;
   assemble::Assembler& assembler_;
-  assemble::Journal* journal_ = nullptr;
+  journal::Journal* journal_ = nullptr;
   std::vector<Reading> readings_;  // by the ring's index
   std::vector<Turn> turns_;
   std::array<char, (record::kMostSlots - 1) * sizeof(record::Slot::text)> text_{};
@@ -95,6 +95,6 @@ class RingReader {
   bool has_doubts_ = false;
 };
 
-}  // namespace ringside::control
+}  // namespace ringside::drain
 
 #endif  // RINGSIDE_PLUGIN_DRAIN_RING_READER_H

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "plugin/drain/segment_sink.h"
 
-namespace ringside::control {
+namespace ringside::drain {
 
 void SegmentSink::row(const assemble::Row& row, const assemble::Tally& tally) {
   const bool is_written =
@@ -24,4 +24,4 @@ void SegmentSink::sampled_out(const assemble::Row& row) {
   }
 }
 
-}  // namespace ringside::control
+}  // namespace ringside::drain

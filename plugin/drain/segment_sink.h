@@ -12,7 +12,7 @@
 #include "plugin/drain/trace_segments.h"
 #include "plugin/export/live_metrics.h"
 
-namespace ringside::control {
+namespace ringside::drain {
 
 class SegmentSink final : public assemble::Sink {
  public:
@@ -65,6 +65,6 @@ class SegmentSink final : public assemble::Sink {
   exporting::LiveMetrics& metrics_;
 };
 
-}  // namespace ringside::control
+}  // namespace ringside::drain
 
 #endif  // RINGSIDE_PLUGIN_DRAIN_SEGMENT_SINK_H

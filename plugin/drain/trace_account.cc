@@ -8,7 +8,7 @@
 
 #include "plugin/record/recorder.h"
 
-namespace ringside::control {
+namespace ringside::drain {
 namespace {
 
 using assemble::TypeAccount;
@@ -75,7 +75,7 @@ std::uint64_t TraceAccount::consumed() const {
   return std::accumulate(consumed.begin(), consumed.end(), std::uint64_t{0});
 }
 
-void TraceAccount::count(assemble::Checkpoint& made) const {
+void TraceAccount::count(journal::Checkpoint& made) const {
   made.given_up = assembler_.counts().given_up;
   for (std::size_t type = 0; type < kAccountTypes; ++type) {
     made.by_type[type] = taken(type);
@@ -122,4 +122,4 @@ exporting::TraceEnd TraceAccount::end_of_trace() const {
   return made;
 }
 
-}  // namespace ringside::control
+}  // namespace ringside::drain

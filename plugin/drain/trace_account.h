@@ -11,11 +11,11 @@
 #include "plugin/assemble/assembler.h"
 #include "plugin/drain/ring_reader.h"
 #include "plugin/drain/trace_figures.h"
-#include "plugin/export/process_lines.h"
+#include "plugin/export/lines/process_lines.h"
 #include "plugin/export/segment_files.h"
 #include "plugin/journal/journal_format.h"
 
-namespace ringside::control {
+namespace ringside::drain {
 
 class TraceAccount {
  public:
@@ -29,7 +29,7 @@ class TraceAccount {
   std::uint64_t consumed() const;
 
   /// These functions write the same counts for the journal, and for any thread.
-  void count(assemble::Checkpoint& made) const;
+  void count(journal::Checkpoint& made) const;
   void count(TraceFigures& figures) const;
 
   /// The callbacks of all types together, as far as their own threads have counted them. Any
@@ -53,6 +53,6 @@ class TraceAccount {
   bool memory_was_short_ = false;
 };
 
-}  // namespace ringside::control
+}  // namespace ringside::drain
 
 #endif  // RINGSIDE_PLUGIN_DRAIN_TRACE_ACCOUNT_H

@@ -7,10 +7,10 @@
 #include <cstdint>
 #include <optional>
 
-#include "plugin/assemble/clock_model.h"
+#include "plugin/assemble/clocks/clock_model.h"
 #include "plugin/record/recorder.h"
 
-namespace ringside::control {
+namespace ringside::drain {
 
 class TraceClock {
  public:
@@ -44,6 +44,6 @@ class TraceClock {
   std::int64_t now_ns_;
 };
 
-}  // namespace ringside::control
+}  // namespace ringside::drain
 
 #endif  // RINGSIDE_PLUGIN_DRAIN_TRACE_CLOCK_H

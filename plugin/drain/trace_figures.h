@@ -7,7 +7,7 @@
 #include <atomic>
 #include <cstdint>
 
-namespace ringside::control {
+namespace ringside::drain {
 
 /// Each figure is independent of the others, but a thread that sees has_file must find the file.
 struct TraceFigures {
@@ -30,6 +30,6 @@ struct TraceFigures {
   }
 };
 
-}  // namespace ringside::control
+}  // namespace ringside::drain
 
 #endif  // RINGSIDE_PLUGIN_DRAIN_TRACE_FIGURES_H

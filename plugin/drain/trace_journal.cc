@@ -3,9 +3,9 @@
 
 #include <algorithm>
 
-#include "plugin/export/chrome_trace.h"
+#include "plugin/export/lines/chrome_trace.h"
 
-namespace ringside::control {
+namespace ringside::drain {
 
 void TraceJournal::begin(void* memory, std::size_t bytes, const exporting::ProcessFacts& facts) {
   journal_.emplace(memory, bytes, static_cast<std::uint32_t>(facts.pid), facts.run_id);
@@ -13,8 +13,9 @@ void TraceJournal::begin(void* memory, std::size_t bytes, const exporting::Proce
   sink_.set_journal(&*journal_);
 }
 
-void TraceJournal::announce(const assemble::Communicator& communicator, const NcclFacts& nccl,
-                            std::uint32_t window, std::uint32_t types) {
+void TraceJournal::announce(const assemble::Communicator& communicator,
+                            const config::NcclFacts& nccl, std::uint32_t window,
+                            std::uint32_t types) {
   if (!journal_) {
     return;
   }
@@ -27,8 +28,8 @@ void TraceJournal::announce(const assemble::Communicator& communicator, const Nc
 }
 
 // Notes what the trace begins with.
-void TraceJournal::note_begin(const NcclFacts& nccl, std::uint32_t window, std::uint32_t types,
-                              std::int64_t now_ns) {
+void TraceJournal::note_begin(const config::NcclFacts& nccl, std::uint32_t window,
+                              std::uint32_t types, std::int64_t now_ns) {
   struct Nowhere final : exporting::LineSink {
     void add(std::string_view, const assemble::Tally&) override {}
   } nowhere;
@@ -37,7 +38,7 @@ void TraceJournal::note_begin(const NcclFacts& nccl, std::uint32_t window, std::
   facts_.segment_start_ns = facts_.start_ns;
   facts_.nccl_version = nccl.version;
   facts_.abi_version = nccl.abi_version;
-  facts_.events = event_names(types);
+  facts_.events = config::event_names(types);
   trace.begin(facts_, false);
   journal_->note_first_line(trace.first_line());
   if (types != 0) {
@@ -49,7 +50,7 @@ void TraceJournal::checkpoint() {
   if (!journal_) {
     return;
   }
-  assemble::Checkpoint made{};
+  journal::Checkpoint made{};
   // Before there is a file, all lines belong to the first segment.
   made.segment = std::max<std::uint64_t>(files_.number(), 1);
   made.oldest_segment = files_.oldest_number();
@@ -69,4 +70,4 @@ void TraceJournal::make_room() {
   }
 }
 
-}  // namespace ringside::control
+}  // namespace ringside::drain

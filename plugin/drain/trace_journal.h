@@ -14,12 +14,12 @@
 #include "plugin/config/config.h"
 #include "plugin/drain/trace_account.h"
 #include "plugin/drain/trace_clock.h"
-#include "plugin/export/process_facts.h"
+#include "plugin/export/lines/process_facts.h"
 #include "plugin/export/segment_files.h"
 #include "plugin/journal/journal.h"
 #include "plugin/journal/journal_sink.h"
 
-namespace ringside::control {
+namespace ringside::drain {
 
 class TraceJournal {
  public:
@@ -31,12 +31,12 @@ class TraceJournal {
   /// Begins a journal in this zeroed memory. `facts` are the process's facts at load.
   void begin(void* memory, std::size_t bytes, const exporting::ProcessFacts& facts);
   /// Returns NULL if there is no journal.
-  assemble::Journal* get() { return journal_ ? &*journal_ : nullptr; }
+  journal::Journal* get() { return journal_ ? &*journal_ : nullptr; }
   /// The sink that passes rows on to the trace, and notes them in the journal.
-  assemble::JournalSink& sink() { return sink_; }
+  journal::JournalSink& sink() { return sink_; }
 
   /// See TraceWriter::announce(). Any thread.
-  void announce(const assemble::Communicator& communicator, const NcclFacts& nccl,
+  void announce(const assemble::Communicator& communicator, const config::NcclFacts& nccl,
                 std::uint32_t window, std::uint32_t types);
 
   // Only the drain thread calls these functions. Without a journal they do nothing.
@@ -52,19 +52,19 @@ class TraceJournal {
   void make_room();
 
  private:
-  void note_begin(const NcclFacts& nccl, std::uint32_t window, std::uint32_t types,
+  void note_begin(const config::NcclFacts& nccl, std::uint32_t window, std::uint32_t types,
                   std::int64_t now_ns);
   void answer(std::span<assemble::Question> asked) const { assembler_.answer(asked); }
 
-  assemble::JournalSink sink_;
+  journal::JournalSink sink_;
   const assemble::Assembler& assembler_;
   const exporting::SegmentFiles& files_;
   const TraceAccount& account_;
   const TraceClock& clock_;
-  std::optional<assemble::Journal> journal_;
+  std::optional<journal::Journal> journal_;
   exporting::ProcessFacts facts_;  // those at load, until the trace begins
 };
 
-}  // namespace ringside::control
+}  // namespace ringside::drain
 
 #endif  // RINGSIDE_PLUGIN_DRAIN_TRACE_JOURNAL_H

@@ -5,7 +5,7 @@
 
 #include "plugin/drain/process_info.h"
 
-namespace ringside::control {
+namespace ringside::drain {
 namespace {
 
 constexpr std::int64_t kAccountEvery_ns = 1'000'000'000;
@@ -15,7 +15,7 @@ constexpr std::int64_t kAttemptEvery_ns = 1'000'000'000;
 constexpr std::int64_t kFlushCompressedEvery_ns = 1'000'000'000;
 constexpr std::uint64_t kWorthCompressing_bytes = 64U << 10;
 
-exporting::SegmentLimits segment_limits(const Config& config) {
+exporting::SegmentLimits segment_limits(const config::Config& config) {
   exporting::SegmentLimits limits;
   limits.in_memory = config.is_flight_recorder();
   limits.most_bytes = limits.in_memory ? config.flight_bytes : config.max_bytes;
@@ -26,7 +26,7 @@ exporting::SegmentLimits segment_limits(const Config& config) {
 
 }  // namespace
 
-TraceSegments::TraceSegments(const Config& config, exporting::ProcessFacts& facts,
+TraceSegments::TraceSegments(const config::Config& config, exporting::ProcessFacts& facts,
                              const assemble::Assembler& assembler, const TraceClock& clock,
                              const TraceAccount& account, TraceJournal& journal,
                              TraceFigures& figures)
@@ -112,7 +112,7 @@ void TraceSegments::begin_next() {
     figures_.fail(closed.error());
   }
   repeated_.begin_segment();
-  if (assemble::Journal* const journal = journal_.get()) {
+  if (journal::Journal* const journal = journal_.get()) {
     if (const exporting::WriteCounts* closed = files_.last_closed()) {
       journal->note_segment(next - 1, closed->written, closed->merged);
     }
@@ -243,4 +243,4 @@ void TraceSegments::write_lost(exporting::ChromeTrace& dump) const {
   }
 }
 
-}  // namespace ringside::control
+}  // namespace ringside::drain

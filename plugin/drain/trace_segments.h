@@ -16,17 +16,17 @@
 #include "plugin/drain/trace_clock.h"
 #include "plugin/drain/trace_figures.h"
 #include "plugin/drain/trace_journal.h"
-#include "plugin/export/chrome_trace.h"
-#include "plugin/export/process_facts.h"
+#include "plugin/export/lines/chrome_trace.h"
+#include "plugin/export/lines/process_facts.h"
 #include "plugin/export/segment_files.h"
 #include "plugin/export/trace_snapshot.h"
 #include "plugin/result/result.h"
 
-namespace ringside::control {
+namespace ringside::drain {
 
 class TraceSegments {
  public:
-  TraceSegments(const Config& config, exporting::ProcessFacts& facts,
+  TraceSegments(const config::Config& config, exporting::ProcessFacts& facts,
                 const assemble::Assembler& assembler, const TraceClock& clock,
                 const TraceAccount& account, TraceJournal& journal, TraceFigures& figures);
 
@@ -98,7 +98,7 @@ class TraceSegments {
   bool store();
   bool write_lost();
 
-  const Config& config_;
+  const config::Config& config_;
   exporting::ProcessFacts& facts_;
   const TraceClock& clock_;
   const TraceAccount& account_;
@@ -121,6 +121,6 @@ class TraceSegments {
   std::uint64_t accounted_ = 0;     // the callbacks in the last account
 };
 
-}  // namespace ringside::control
+}  // namespace ringside::drain
 
 #endif  // RINGSIDE_PLUGIN_DRAIN_TRACE_SEGMENTS_H

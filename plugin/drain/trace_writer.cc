@@ -9,7 +9,7 @@
 #include "plugin/drain/process_info.h"
 #include "plugin/record/recorder.h"
 
-namespace ringside::control {
+namespace ringside::drain {
 namespace {
 
 constexpr std::int64_t kSettleEvery_ns = 50'000'000;
@@ -38,7 +38,7 @@ std::string step_notice(const assemble::ClockStep& step) {
 
 }  // namespace
 
-TraceWriter::TraceWriter(const Config& config)
+TraceWriter::TraceWriter(const config::Config& config)
     : config_(config),
       facts_(read_process_facts(config)),
       segments_(config, facts_, assembler_, clock_, account_, journal_, figures_),
@@ -115,7 +115,7 @@ void TraceWriter::apply(const WindowNote& note) {
   if (note.opens) {
     if (!is_known) {
       segments_.repeated().open_window(
-          {.number = note.number, .start_ns = ts_ns, .events = event_names(note.types)});
+          {.number = note.number, .start_ns = ts_ns, .events = config::event_names(note.types)});
     }
     assembler_.open_window(note.number, ts_ns);
     assembler_.expect(note.types, ts_ns);
@@ -136,7 +136,7 @@ void TraceWriter::apply(const TypesNote& note) {
   }
   exporting::Window& window = windows.back();
   window.changed_ns = clock_.ns(note.ticks);
-  window.events = event_names(note.types);
+  window.events = config::event_names(note.types);
   assembler_.expect(note.types, window.changed_ns);
   journal_.note_window(window.number, note.types, window.start_ns);
   segments_.write_window(window);
@@ -219,7 +219,7 @@ Result TraceWriter::make_snapshot(exporting::TraceSnapshot& made) {
 }
 
 std::string TraceWriter::live_members(bool with_series) const {
-  std::string members = control::live_members(assembler_, metrics_, now_ns());
+  std::string members = drain::live_members(assembler_, metrics_, now_ns());
   return with_series ? members + series_members(assembler_, metrics_, account_.make(false))
                      : members;
 }
@@ -258,4 +258,4 @@ std::string TraceWriter::take_notice() {
          ": it goes on in memory that a kill of the process frees";
 }
 
-}  // namespace ringside::control
+}  // namespace ringside::drain

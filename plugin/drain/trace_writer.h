@@ -20,18 +20,18 @@
 #include "plugin/drain/trace_figures.h"
 #include "plugin/drain/trace_journal.h"
 #include "plugin/drain/trace_segments.h"
+#include "plugin/export/lines/process_facts.h"
 #include "plugin/export/live_metrics.h"
-#include "plugin/export/process_facts.h"
 #include "plugin/result/result.h"
 #include "plugin/topology/machine.h"
 
-namespace ringside::control {
+namespace ringside::drain {
 
 // Notes that other threads leave for the drain thread. Times are ticks of record/clock.h.
 struct OpenNote {
   assemble::Communicator communicator;
   std::uint64_t ticks;
-  NcclFacts nccl;
+  config::NcclFacts nccl;
 };
 struct CloseNote {
   std::uint32_t context;
@@ -53,7 +53,7 @@ struct TypesNote {
 
 class TraceWriter {
  public:
-  explicit TraceWriter(const Config& config);
+  explicit TraceWriter(const config::Config& config);
 
   /// Begins a journal in this zeroed memory, before the first event.
   void keep_journal(void* memory, std::size_t bytes);
@@ -62,7 +62,7 @@ class TraceWriter {
 
   /// Notes in the journal at once what apply() will put into the trace. If the process dies before
   /// that, recovery needs it to understand the records in the rings. Any thread.
-  void announce(const assemble::Communicator& communicator, const NcclFacts& nccl,
+  void announce(const assemble::Communicator& communicator, const config::NcclFacts& nccl,
                 std::uint32_t window, std::uint32_t types) {
     journal_.announce(communicator, nccl, window, types);
   }
@@ -102,7 +102,7 @@ class TraceWriter {
   std::int64_t now_ns() const { return clock_.now_ns(); }
   /// Returns NULL if the context has no known communicator.
   const assemble::Communicator* find_communicator(std::uint32_t context) const {
-    return control::find_communicator(assembler_, context);
+    return drain::find_communicator(assembler_, context);
   }
 
   /// Makes a snapshot of the trace as it is now: what is written, and what is in flight. Fails with
@@ -135,7 +135,7 @@ class TraceWriter {
   std::uint64_t take_records(std::uint64_t until_ticks);
   bool make_room_in_journal();
 
-  const Config& config_;
+  const config::Config& config_;
   exporting::ProcessFacts facts_;
   TraceFigures figures_;
   TraceClock clock_;
@@ -155,6 +155,6 @@ class TraceWriter {
   bool notice_taken_ = false;
 };
 
-}  // namespace ringside::control
+}  // namespace ringside::drain
 
 #endif  // RINGSIDE_PLUGIN_DRAIN_TRACE_WRITER_H

@@ -19,7 +19,7 @@
 
 #include "plugin/assemble/rows.h"
 #include "plugin/export/gzip.h"
-#include "plugin/export/line_sink.h"
+#include "plugin/export/lines/line_sink.h"
 #include "plugin/result/result.h"
 
 namespace ringside::exporting {

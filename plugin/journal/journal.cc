@@ -5,9 +5,9 @@
 #include <cstring>
 #include <new>
 
-#include "plugin/assemble/gpu_clock.h"
+#include "plugin/assemble/clocks/gpu_clock.h"
 
-namespace ringside::assemble {
+namespace ringside::journal {
 namespace {
 
 constexpr std::size_t kMostNotes_bytes = std::size_t{4} << 20;
@@ -63,7 +63,7 @@ void Journal::turn(std::uint64_t used) {
   publish(!half(), used);
 }
 
-bool Journal::append(const RecordView& view, std::uint64_t operation) {
+bool Journal::append(const assemble::RecordView& view, std::uint64_t operation) {
   const std::uint64_t count = view.has_extra ? 2 : record::slots_with_text(view.text.size());
   if (used() + count > header_->half_entries) {
     return false;
@@ -93,19 +93,20 @@ bool Journal::append(const RecordView& view, std::uint64_t operation) {
 
 // Returns the rows that the log has as written and that the checkpoint includes, except operations'
 // own lines.
-IdSet Journal::rows_in_trace(std::uint64_t sequence) {
+assemble::IdSet Journal::rows_in_trace(std::uint64_t sequence) {
   const JournalEntry* const log = entries(half());
   constexpr std::size_t kRows = std::tuple_size_v<decltype(JournalEntry::written.rows)>;
   std::size_t entries_of_rows = 0;
   for (const Names& names : names_) {
     entries_of_rows += names.count;
   }
-  IdSet in_trace(entries_of_rows * kRows);
+  assemble::IdSet in_trace(entries_of_rows * kRows);
   for (const Names& names : names_) {
     for (std::uint64_t at = names.first; at < names.first + names.count; ++at) {
       const auto& written = log[at].written;
       for (std::size_t i = 0; i < written.count && written.sequence <= sequence; ++i) {
-        if ((written.rows[i] & (kOperationKey | kApiOperationKey | kStaleKey)) == 0) {
+        if ((written.rows[i] &
+             (assemble::kOperationKey | assemble::kApiOperationKey | assemble::kStaleKey)) == 0) {
           in_trace.insert(written.rows[i]);
         }
       }
@@ -116,7 +117,7 @@ IdSet Journal::rows_in_trace(std::uint64_t sequence) {
 
 // Fills `questions` about the records from entry `from` on. Returns the entry behind the last of
 // these records.
-std::uint64_t Journal::ask(std::uint64_t from, std::vector<Question>& questions) {
+std::uint64_t Journal::ask(std::uint64_t from, std::vector<assemble::Question>& questions) {
   constexpr std::size_t kAtOnce = 2048;
   const JournalEntry* const log = entries(half());
   questions.clear();
@@ -134,25 +135,25 @@ std::uint64_t Journal::ask(std::uint64_t from, std::vector<Question>& questions)
   return at;
 }
 
-void Journal::make_room(const Answer& answer) {
+void Journal::make_room(const assemble::Answer& answer) {
   const std::uint64_t sequence = header_->sequence.load(std::memory_order_relaxed);
   const JournalEntry* const from = entries(half());
-  IdSet unpublished(written_.size());
+  assemble::IdSet unpublished(written_.size());
   for (const std::uint64_t row : written_) {
     unpublished.insert(row);
   }
-  const auto is_unpublished = [&](const Question& of) {
-    const std::uint64_t row = row_id(of.id);
+  const auto is_unpublished = [&](const assemble::Question& of) {
+    const std::uint64_t row = assemble::row_id(of.id);
     return !written_.empty() &&
-           (unpublished.contains(row) || unpublished.contains(row | kApiOperationKey) ||
-            unpublished.contains(row | kStaleKey) ||
-            (of.operation != 0 && unpublished.contains(of.operation | kOperationKey)));
+           (unpublished.contains(row) || unpublished.contains(row | assemble::kApiOperationKey) ||
+            unpublished.contains(row | assemble::kStaleKey) ||
+            (of.operation != 0 && unpublished.contains(of.operation | assemble::kOperationKey)));
   };
-  const IdSet in_trace = rows_in_trace(sequence);
+  const assemble::IdSet in_trace = rows_in_trace(sequence);
   JournalEntry* const to = entries(!half());
   std::uint64_t kept = 0;
   std::uint64_t kept_records = 0;
-  std::vector<Question> questions;
+  std::vector<assemble::Question> questions;
   for (std::uint64_t at = 0; at < used();) {
     const std::uint64_t end = ask(at, questions);
     answer(questions);
@@ -164,12 +165,12 @@ void Journal::make_room(const Answer& answer) {
       }
       const std::uint64_t count = entry.first.slots;
       at += count - 1;
-      const Question& asked = *question++;
+      const assemble::Question& asked = *question++;
       if (!asked.is_needed && !is_unpublished(asked)) {
         continue;
       }
       std::memcpy(static_cast<void*>(to + kept), &entry, count * sizeof entry);
-      if (in_trace.contains(row_id(asked.id))) {
+      if (in_trace.contains(assemble::row_id(asked.id))) {
         to[kept].first.flags |= kFlagRowWritten;
       }
       kept += count;
@@ -209,7 +210,7 @@ bool Journal::append_written() {
   return true;
 }
 
-void Journal::checkpoint(const Checkpoint& made, const Answer& answer) {
+void Journal::checkpoint(const Checkpoint& made, const assemble::Answer& answer) {
   if (!append_written()) {
     make_room(answer);
     if (!append_written()) {
@@ -243,11 +244,11 @@ void Journal::note_first_line(std::string_view line) {
 }
 
 // A place is given away in a moment, however many communicators there are: NCCL waits for it.
-CommunicatorNote* Journal::place_for(const Communicator& communicator) {
+CommunicatorNote* Journal::place_for(const assemble::Communicator& communicator) {
   if (const auto known = places_.find(communicator.context); known != places_.end()) {
     return communicator_at(known->second);
   }
-  const bool is_closed = communicator.finalized_ns != kUnknownTime;
+  const bool is_closed = communicator.finalized_ns != assemble::kUnknownTime;
   if (is_closed || (places_.size() == layout_.communicators && closed_.empty())) {
     header_->notes_lost.fetch_add(is_closed ? 0 : 1, std::memory_order_relaxed);
     return nullptr;
@@ -260,20 +261,20 @@ CommunicatorNote* Journal::place_for(const Communicator& communicator) {
   }
   CommunicatorNote* const note = communicator_at(place);
   note->context.store(0, std::memory_order_release);
-  note->finalized_ns = kUnknownTime;
+  note->finalized_ns = assemble::kUnknownTime;
   note->gpu_clocks.store(0, std::memory_order_release);
   places_.emplace(communicator.context, place);
   return note;
 }
 
-void Journal::note(const Communicator& from) {
+void Journal::note(const assemble::Communicator& from) {
   const threads::MutexLock lock(notes_mutex_);
   CommunicatorNote* const made = place_for(from);
   if (made == nullptr) {
     return;
   }
   const bool is_closed_now =
-      from.finalized_ns != kUnknownTime && made->finalized_ns == kUnknownTime;
+      from.finalized_ns != assemble::kUnknownTime && made->finalized_ns == assemble::kUnknownTime;
   made->abi_version = from.abi_version;
   made->rank = from.rank;
   made->nranks = from.nranks;
@@ -306,8 +307,8 @@ void Journal::note_window(std::uint32_t number, std::uint32_t types, std::int64_
   note.number.store(number, std::memory_order_release);
 }
 
-void Journal::note_segment(std::uint64_t segment, const TypeCounts& written,
-                           const TypeCounts& merged) {
+void Journal::note_segment(std::uint64_t segment, const assemble::TypeCounts& written,
+                           const assemble::TypeCounts& merged) {
   SegmentNote& note = header_->segments[segment % kNotedSegments];
   note.segment.store(0, std::memory_order_release);
   note.written = written;
@@ -329,7 +330,7 @@ void Journal::note_name(std::uint32_t ring, std::uint64_t code, const record::Na
   header_->names.store(known + 1, std::memory_order_release);
 }
 
-void Journal::note_gpu_clock(std::uint32_t context, const GpuClockFit& fit) {
+void Journal::note_gpu_clock(std::uint32_t context, const assemble::GpuClockFit& fit) {
   const threads::MutexLock lock(notes_mutex_);
   if (const auto known = places_.find(context); known != places_.end()) {
     CommunicatorNote* const note = communicator_at(known->second);
@@ -339,4 +340,4 @@ void Journal::note_gpu_clock(std::uint32_t context, const GpuClockFit& fit) {
   }
 }
 
-}  // namespace ringside::assemble
+}  // namespace ringside::journal

@@ -13,16 +13,18 @@
 #include <unordered_map>
 #include <vector>
 
-#include "plugin/assemble/id_set.h"
-#include "plugin/assemble/question.h"
+#include "plugin/assemble/operations/question.h"
 #include "plugin/assemble/record_view.h"
 #include "plugin/assemble/rows.h"
+#include "plugin/assemble/tables/id_set.h"
 #include "plugin/journal/journal_format.h"
 #include "plugin/threads/mutex.h"
 
 namespace ringside::assemble {
-
 struct GpuClockFit;
+}
+
+namespace ringside::journal {
 
 class Journal {
  public:
@@ -36,20 +38,20 @@ class Journal {
   bool has_room() const { return used() + record::kMostSlots <= header_->half_entries; }
 
   /// Adds a record that belongs to an operation (0: none). Returns false if there is no room.
-  bool append(const RecordView& view, std::uint64_t operation);
+  bool append(const assemble::RecordView& view, std::uint64_t operation);
 
   void lose_record() { header_->entries_lost.fetch_add(1, std::memory_order_relaxed); }
 
   /// Copies the entries that are still needed, or were written to the trace since the last
   /// checkpoint, to the other half. If even they leave little room, all entries are dropped and
   /// counted.
-  void make_room(const Answer& answer);
+  void make_room(const assemble::Answer& answer);
 
   /// Notes that a row was passed to the trace file. This takes effect with the next checkpoint.
   void written(std::uint64_t row) { written_.push_back(row); }
 
   /// Publishes the state of the trace file. It has all rows that were passed to it before.
-  void checkpoint(const Checkpoint& made, const Answer& answer);
+  void checkpoint(const Checkpoint& made, const assemble::Answer& answer);
 
   /// The path that the trace, or the flight recorder's dump, will get. Only once.
   void note_final_path(std::string_view path);
@@ -57,18 +59,19 @@ class Journal {
   void note_first_line(std::string_view line);
   /// Notes what is known of a communicator now. If there is no place, the communicator that was
   /// closed first loses its own: the log has no records of it any more.
-  void note(const Communicator& communicator);
+  void note(const assemble::Communicator& communicator);
   void note_window(std::uint32_t number, std::uint32_t types, std::int64_t start_ns);
-  void note_segment(std::uint64_t segment, const TypeCounts& written, const TypeCounts& merged);
+  void note_segment(std::uint64_t segment, const assemble::TypeCounts& written,
+                    const assemble::TypeCounts& merged);
   void note_name(std::uint32_t ring, std::uint64_t code, const record::NamePayload& name);
-  void note_gpu_clock(std::uint32_t context, const GpuClockFit& fit);
+  void note_gpu_clock(std::uint32_t context, const assemble::GpuClockFit& fit);
 
  private:
   JournalEntry* entries(bool half);
   std::uint64_t used() const { return log_ & ~kHalfBit; }
   bool half() const { return (log_ & kHalfBit) != 0; }
-  IdSet rows_in_trace(std::uint64_t sequence);
-  std::uint64_t ask(std::uint64_t from, std::vector<Question>& questions);
+  assemble::IdSet rows_in_trace(std::uint64_t sequence);
+  std::uint64_t ask(std::uint64_t from, std::vector<assemble::Question>& questions);
   void publish(bool half, std::uint64_t used);
   void turn(std::uint64_t used);
   /// The place in the notes' memory, `at` bytes from its begin.
@@ -80,7 +83,8 @@ class Journal {
   CommunicatorNote* communicator_at(std::uint32_t place) {
     return notes_at<CommunicatorNote>(layout_.communicators_at()) + place;
   }
-  CommunicatorNote* place_for(const Communicator& communicator) RINGSIDE_REQUIRES(notes_mutex_);
+  CommunicatorNote* place_for(const assemble::Communicator& communicator)
+      RINGSIDE_REQUIRES(notes_mutex_);
   bool append_written();
 
   JournalHeader* const header_;
@@ -99,6 +103,6 @@ class Journal {
   std::deque<std::uint32_t> closed_ RINGSIDE_GUARDED_BY(notes_mutex_);
 };
 
-}  // namespace ringside::assemble
+}  // namespace ringside::journal
 
 #endif  // RINGSIDE_PLUGIN_JOURNAL_JOURNAL_H

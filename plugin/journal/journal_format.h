@@ -45,7 +45,7 @@
 #include "plugin/record/event_type.h"
 #include "plugin/record/slot.h"
 
-namespace ringside::assemble {
+namespace ringside::journal {
 
 inline constexpr std::uint64_t kJournalMagic = 0x314C4E5252534752U;  // "RGSRRNL1"
 inline constexpr std::uint32_t kJournalVersion = 6;
@@ -66,8 +66,8 @@ struct Checkpoint {
   // Two readings of the clock. The line through them converts ticks to nanoseconds.
   std::array<std::uint64_t, 2> clock_ticks;
   std::array<std::int64_t, 2> clock_ns;
-  TypeAccounts by_type;  ///< of the rings that are in no file (RingPool::for_marks), all
-  TypeCounts given_up;   ///< evicted events
+  assemble::TypeAccounts by_type;  ///< of the rings that are in no file (RingPool::for_marks), all
+  assemble::TypeCounts given_up;   ///< evicted events
 };
 
 /// So many of the last closed segments, and of the last windows, are known.
@@ -77,7 +77,7 @@ inline constexpr std::uint64_t kNotedWindows = 256;
 /// The counts of a closed segment, which may be deleted before a checkpoint says so.
 struct SegmentNote {
   std::atomic<std::uint64_t> segment;  ///< 0: none; stored last
-  TypeCounts written, merged;
+  assemble::TypeCounts written, merged;
 };
 struct WindowNote {
   std::atomic<std::uint32_t> number;  ///< 0: none; stored last
@@ -186,6 +186,6 @@ static_assert(sizeof(JournalEntry) == 64);
 static_assert(offsetof(JournalEntry, first.payload) == 32);
 static_assert(offsetof(JournalEntry, first.kind) == offsetof(JournalEntry, written.kind));
 
-}  // namespace ringside::assemble
+}  // namespace ringside::journal
 
 #endif  // RINGSIDE_PLUGIN_JOURNAL_JOURNAL_FORMAT_H

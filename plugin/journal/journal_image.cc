@@ -9,11 +9,11 @@
 
 #include "plugin/journal/ring_image.h"
 
-namespace ringside::recover {
+namespace ringside::journal {
 namespace {
 
-using assemble::JournalEntry;
-using assemble::JournalHeader;
+using journal::JournalEntry;
+using journal::JournalHeader;
 
 // Contexts are numbered from 1, and each has a note. Some may be lost or forgotten (kForgotten).
 // Tables are sized by context, so a number far above the count of notes is not believed.
@@ -34,7 +34,7 @@ std::int64_t possible_ns(std::int64_t said_ns) {
   return std::clamp(said_ns, assemble::kUnknownTime, kLatest_ns);
 }
 
-void read_communicator(const assemble::CommunicatorNote& note, JournalImage& image) {
+void read_communicator(const journal::CommunicatorNote& note, JournalImage& image) {
   const std::uint32_t context = note.context.load(std::memory_order_relaxed);
   if (context == 0) {
     return;
@@ -57,7 +57,7 @@ void read_communicator(const assemble::CommunicatorNote& note, JournalImage& ima
   made.gpu_uuid = text_of(note.gpu_uuid);
   made.gpu_pci = text_of(note.gpu_pci);
   const std::uint64_t clocks = note.gpu_clocks.load(std::memory_order_relaxed);
-  const assemble::GpuClockNote& clock = note.gpu_clock[clocks % 2];
+  const journal::GpuClockNote& clock = note.gpu_clock[clocks % 2];
   if (clocks != 0 && std::isfinite(clock.drift) && std::abs(clock.drift) <= 1) {
     image.gpu_clocks[context] = {clock.gpu_ref_ns, clock.ts_ref_ns, clock.drift, clock.samples};
   } else {
@@ -66,12 +66,12 @@ void read_communicator(const assemble::CommunicatorNote& note, JournalImage& ima
 }
 
 void read_header_notes(const JournalHeader& header, JournalImage& image) {
-  for (const assemble::WindowNote& window : header.windows) {
+  for (const journal::WindowNote& window : header.windows) {
     if (const std::uint32_t number = window.number.load(std::memory_order_relaxed); number != 0) {
       image.windows[number] = {window.types, possible_ns(window.start_ns)};
     }
   }
-  for (const assemble::SegmentNote& segment : header.segments) {
+  for (const journal::SegmentNote& segment : header.segments) {
     if (const auto number = segment.segment.load(std::memory_order_relaxed); number != 0) {
       image.segment_counts[number] = {segment.written, segment.merged};
     }
@@ -81,7 +81,7 @@ void read_header_notes(const JournalHeader& header, JournalImage& image) {
 // Each part is bounded by its room, whatever the header says of it.
 void read_notes(const JournalHeader& header, std::span<const std::byte> notes,
                 JournalImage& image) {
-  const auto layout = assemble::NotesLayout::of(notes.size());
+  const auto layout = journal::NotesLayout::of(notes.size());
   const auto* const texts = reinterpret_cast<const char*>(notes.data());
   const std::size_t path_bytes = std::min<std::size_t>(
       header.final_path_bytes.load(std::memory_order_relaxed), layout.texts_bytes);
@@ -96,13 +96,13 @@ void read_notes(const JournalHeader& header, std::span<const std::byte> notes,
       read(made);
     }
   };
-  assemble::CommunicatorNote communicator{};
+  journal::CommunicatorNote communicator{};
   each(layout.communicators_at(), layout.communicators, communicator,
-       [&](const assemble::CommunicatorNote& note) { read_communicator(note, image); });
-  assemble::NameNote name{};
+       [&](const journal::CommunicatorNote& note) { read_communicator(note, image); });
+  journal::NameNote name{};
   each(layout.names_at(),
        std::min<std::size_t>(header.names.load(std::memory_order_relaxed), layout.names), name,
-       [&](const assemble::NameNote& note) { image.names.push_back(note); });
+       [&](const journal::NameNote& note) { image.names.push_back(note); });
 }
 
 void drop_unlikely_contexts(JournalImage& image) {
@@ -121,7 +121,7 @@ void read_log(std::span<const std::byte> log, JournalImage& image) {
   const std::size_t count = log.size() / sizeof(JournalEntry);
   for (std::size_t at = 0; at < count; ++at) {
     const JournalEntry entry = load(at);
-    if (static_cast<std::uint8_t>(entry.first.kind) == assemble::kEntryWritten) {
+    if (static_cast<std::uint8_t>(entry.first.kind) == journal::kEntryWritten) {
       const auto& written = entry.written;
       if (written.sequence <= image.sequence && written.count <= written.rows.size()) {
         image.in_trace.insert(written.rows.begin(), written.rows.begin() + written.count);
@@ -130,10 +130,10 @@ void read_log(std::span<const std::byte> log, JournalImage& image) {
     }
     KeptRecord kept;
     const auto tid =
-        static_cast<std::int32_t>(entry.head & ((std::uint64_t{1} << assemble::kEntryTidBits) - 1));
+        static_cast<std::int32_t>(entry.head & ((std::uint64_t{1} << journal::kEntryTidBits) - 1));
     kept.view = view_of(entry, record::event_ring(entry.first.id), tid);
     kept.view.ts_ns = possible_ns(kept.view.ts_ns);
-    kept.operation = entry.head >> assemble::kEntryTidBits;
+    kept.operation = entry.head >> journal::kEntryTidBits;
     const std::size_t slots = std::max<std::size_t>(entry.first.slots, 1);
     const bool is_whole =
         slots <= count - at &&
@@ -143,9 +143,9 @@ void read_log(std::span<const std::byte> log, JournalImage& image) {
       ++image.bad_entries;
       continue;
     }
-    if ((kept.view.flags & assemble::kFlagRowWritten) != 0) {
+    if ((kept.view.flags & journal::kFlagRowWritten) != 0) {
       image.in_trace.insert(assemble::row_id(kept.view.id));
-      kept.view.flags &= static_cast<std::uint8_t>(~assemble::kFlagRowWritten);
+      kept.view.flags &= static_cast<std::uint8_t>(~journal::kFlagRowWritten);
     }
     image.records.push_back(kept);
   }
@@ -170,13 +170,13 @@ Result read_journal(std::span<const std::byte> file, JournalImage& image) {
   alignas(JournalHeader) std::array<std::byte, sizeof(JournalHeader)> head{};
   std::memcpy(head.data(), file.data(), head.size());
   const auto& header = *reinterpret_cast<const JournalHeader*>(head.data());
-  if (header.magic != assemble::kJournalMagic) {
+  if (header.magic != journal::kJournalMagic) {
     return {EBADMSG, "is not a journal"};
   }
-  if (header.version != assemble::kJournalVersion) {
+  if (header.version != journal::kJournalVersion) {
     return {EBADMSG, "is of version " + std::to_string(header.version) +
                          "; this ringside knows version " +
-                         std::to_string(assemble::kJournalVersion)};
+                         std::to_string(journal::kJournalVersion)};
   }
   const std::span<const std::byte> rest = file.subspan(sizeof(JournalHeader));
   if (header.header_bytes != sizeof(JournalHeader) || header.entry_bytes != sizeof(JournalEntry) ||
@@ -200,13 +200,12 @@ Result read_journal(std::span<const std::byte> file, JournalImage& image) {
   read_notes(header, rest.first(header.notes_bytes), image);
   drop_unlikely_contexts(image);
   const std::uint64_t log = header.log.load(std::memory_order_relaxed);
-  const std::uint64_t used =
-      std::min<std::uint64_t>(log & ~assemble::kHalfBit, header.half_entries);
-  const std::uint64_t first = (log & assemble::kHalfBit) != 0 ? header.half_entries : 0;
+  const std::uint64_t used = std::min<std::uint64_t>(log & ~journal::kHalfBit, header.half_entries);
+  const std::uint64_t first = (log & journal::kHalfBit) != 0 ? header.half_entries : 0;
   read_log(
       rest.subspan(header.notes_bytes + first * sizeof(JournalEntry), used * sizeof(JournalEntry)),
       image);
   return {};
 }
 
-}  // namespace ringside::recover
+}  // namespace ringside::journal

@@ -13,13 +13,13 @@
 #include <unordered_set>
 #include <vector>
 
-#include "plugin/assemble/gpu_clock.h"
+#include "plugin/assemble/clocks/gpu_clock.h"
 #include "plugin/assemble/record_view.h"
 #include "plugin/assemble/rows.h"
 #include "plugin/journal/journal_format.h"
 #include "plugin/result/result.h"
 
-namespace ringside::recover {
+namespace ringside::journal {
 
 struct KeptRecord {
   assemble::RecordView view;
@@ -39,14 +39,14 @@ struct JournalImage {
   std::uint64_t run_id = 0;
   std::uint64_t read_at_ticks = 0;  ///< of this machine, just before the files were read
   std::uint64_t sequence = 0;       ///< number of the checkpoint; 0: there is none
-  assemble::Checkpoint checkpoint{};
+  journal::Checkpoint checkpoint{};
   std::string final_path;
   std::string first_line;  ///< of the first segment
   std::map<std::uint32_t, assemble::Communicator> communicators;
   std::uint64_t communicators_forgotten = 0;  ///< closed communicators that lost their place
   std::map<std::uint64_t, SegmentCounts> segment_counts;  ///< of closed segments
   std::map<std::uint32_t, Window> windows;
-  std::vector<assemble::NameNote> names;
+  std::vector<journal::NameNote> names;
   std::map<std::uint32_t, assemble::GpuClockFit> gpu_clocks;
   std::vector<KeptRecord> records;             ///< in the order in which they were added
   std::deque<std::string> texts;               ///< of these
@@ -59,6 +59,6 @@ struct JournalImage {
 /// Reads a journal. Fails with EBADMSG; the text continues a sentence about the file.
 Result read_journal(std::span<const std::byte> file, JournalImage& image);
 
-}  // namespace ringside::recover
+}  // namespace ringside::journal
 
 #endif  // RINGSIDE_PLUGIN_JOURNAL_JOURNAL_IMAGE_H

@@ -9,33 +9,35 @@
 #include "plugin/assemble/sink.h"
 #include "plugin/journal/journal.h"
 
-namespace ringside::assemble {
+namespace ringside::journal {
 
-class JournalSink final : public Sink {
+class JournalSink final : public assemble::Sink {
  public:
-  explicit JournalSink(Sink& trace) : trace_(trace) {}
+  explicit JournalSink(assemble::Sink& trace) : trace_(trace) {}
 
   /// NULL, as at first: there is no journal.
   void set_journal(Journal* journal) { journal_ = journal; }
 
-  void row(const Row& row, const Tally& tally) override {
+  void row(const assemble::Row& row, const assemble::Tally& tally) override {
     trace_.row(row, tally);
     note_row(row);
   }
-  void sampled_out(const Row& row) override {
+  void sampled_out(const assemble::Row& row) override {
     trace_.sampled_out(row);
     note_row(row);
   }
-  void stale(const RecordView& view) override { note(row_id(view.id) | kStaleKey); }
-  void range_begins(const Mark& range) override { trace_.range_begins(range); }
+  void stale(const assemble::RecordView& view) override {
+    note(assemble::row_id(view.id) | assemble::kStaleKey);
+  }
+  void range_begins(const assemble::Mark& range) override { trace_.range_begins(range); }
   void thread(std::int32_t tid, std::string_view name) override { trace_.thread(tid, name); }
-  void communicator(const Communicator& communicator) override {
+  void communicator(const assemble::Communicator& communicator) override {
     trace_.communicator(communicator);
     if (journal_ != nullptr) {
       journal_->note(communicator);
     }
   }
-  void gpu_clock(std::uint32_t context, const GpuClockFit& fit) override {
+  void gpu_clock(std::uint32_t context, const assemble::GpuClockFit& fit) override {
     trace_.gpu_clock(context, fit);
     if (journal_ != nullptr) {
       journal_->note_gpu_clock(context, fit);
@@ -43,7 +45,7 @@ class JournalSink final : public Sink {
   }
 
  private:
-  void note_row(const Row& row) { note(row_key(row)); }
+  void note_row(const assemble::Row& row) { note(assemble::row_key(row)); }
   // The row is done with, so a recovery must not write it. If memory is too short to note this, a
   // recovery writes the row twice when the process dies now.
   void note(std::uint64_t key) {
@@ -56,10 +58,10 @@ class JournalSink final : public Sink {
     }
   }
 
-  Sink& trace_;
+  assemble::Sink& trace_;
   Journal* journal_ = nullptr;
 };
 
-}  // namespace ringside::assemble
+}  // namespace ringside::journal
 
 #endif  // RINGSIDE_PLUGIN_JOURNAL_JOURNAL_SINK_H

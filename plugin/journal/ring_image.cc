@@ -8,10 +8,10 @@
 
 #include "plugin/record/ring.h"
 
-namespace ringside::recover {
+namespace ringside::journal {
 namespace {
 
-using assemble::JournalEntry;
+using journal::JournalEntry;
 using record::RecordKind;
 using record::Slot;
 
@@ -131,4 +131,4 @@ Result read_ring(std::span<const std::byte> file, RingImage& image) {
   return {};
 }
 
-}  // namespace ringside::recover
+}  // namespace ringside::journal

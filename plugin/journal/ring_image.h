@@ -17,7 +17,7 @@
 #include "plugin/journal/journal_format.h"
 #include "plugin/result/result.h"
 
-namespace ringside::recover {
+namespace ringside::journal {
 
 /// A record of a ring. Its member ts_ns holds ticks.
 using RawRecord = assemble::RecordView;
@@ -35,7 +35,7 @@ struct RingImage {
 /// Reads a ring's file. Fails with EBADMSG; the text continues a sentence about the file.
 Result read_ring(std::span<const std::byte> file, RingImage& image);
 
-assemble::RecordView view_of(const assemble::JournalEntry& entry, std::uint32_t ring,
+assemble::RecordView view_of(const journal::JournalEntry& entry, std::uint32_t ring,
                              std::int32_t tid);
 
 /// Takes what a record has in the slots behind its first, of which it says to have `slots`. `load`
@@ -69,6 +69,6 @@ bool take_rest(assemble::RecordView& view, std::size_t slots, std::deque<std::st
 /// True if kind, type and id of a record agree. An assembler must only get such records.
 bool is_sound(const assemble::RecordView& record);
 
-}  // namespace ringside::recover
+}  // namespace ringside::journal
 
 #endif  // RINGSIDE_PLUGIN_JOURNAL_RING_IMAGE_H

@@ -12,9 +12,9 @@
 
 namespace {
 
-using ringside::control::Profiler;
-using ringside::control::Session;
+using ringside::process::Profiler;
 using ringside::record::g_recorder;
+using ringside::session::Session;
 
 template <typename Action>
 int with_session(Action action) noexcept {
@@ -40,7 +40,7 @@ int done(bool is_recorded) {
 #define RINGSIDE_VERSION_TEXT(major, minor, patch) \
   RINGSIDE_TEXT(major) "." RINGSIDE_TEXT(minor) "." RINGSIDE_TEXT(patch)
 
-static_assert(std::string_view(ringside::control::kVersion) ==
+static_assert(std::string_view(ringside::config::kVersion) ==
                   RINGSIDE_VERSION_TEXT(RINGSIDE_VERSION_MAJOR, RINGSIDE_VERSION_MINOR,
                                         RINGSIDE_VERSION_PATCH),
               "ringside.h has another version than the project");
@@ -86,7 +86,7 @@ int ringside_status(ringside_status_info* info) {
 }
 
 const char* ringside_version(void) {
-  return ringside::control::kVersion;
+  return ringside::config::kVersion;
 }
 
 const char* ringside_error_text(int result) {

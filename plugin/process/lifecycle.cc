@@ -8,7 +8,7 @@
 #include "plugin/record/host_side.h"
 #include "plugin/record/recorder.h"
 
-namespace ringside::control {
+namespace ringside::process {
 namespace {
 
 // The child has none of our threads. It neither records, writes nor deletes anything that its
@@ -32,16 +32,16 @@ __attribute__((destructor)) void on_exit() {
 }
 
 }  // namespace
-}  // namespace ringside::control
+}  // namespace ringside::process
 
 namespace ringside::record {
 
 void* open_communicator(const CommunicatorInit& init) noexcept {
   try {
-    if (auto* const profiler = control::Profiler::get(); profiler != nullptr) {
+    if (auto* const profiler = process::Profiler::get(); profiler != nullptr) {
       return profiler->session().open_communicator(init);
     }
-    control::Profiler::tell_in_child();
+    process::Profiler::tell_in_child();
   } catch (...) {
     // NCCL must not see any error: a failing init makes it crash or unload the plugin.
   }
@@ -50,7 +50,7 @@ void* open_communicator(const CommunicatorInit& init) noexcept {
 
 void close_communicator(void* context) noexcept {
   try {
-    if (auto* const profiler = control::Profiler::existing(); profiler != nullptr) {
+    if (auto* const profiler = process::Profiler::existing(); profiler != nullptr) {
       profiler->session().close_communicator(context);
     }
   } catch (...) {

@@ -15,7 +15,7 @@
 #include "plugin/record/recorder.h"
 #include "plugin/session/fork_order.h"
 
-namespace ringside::control {
+namespace ringside::process {
 namespace {
 
 using threads::Clock;
@@ -45,7 +45,7 @@ constexpr std::chrono::milliseconds kLookEvery{100};
 
 // The recorder is wiped in every child, by the kernel or by the handler of a fork.
 bool begins_anew_in_child() {
-  if (g_is_used.load(std::memory_order_acquire)) {
+  if (session::g_is_used.load(std::memory_order_acquire)) {
     return false;
   }
   if (record::g_recorder.is_first_to_prepare()) {
@@ -78,7 +78,7 @@ Profiler* Profiler::get() noexcept {
       if (profiler = existing(); profiler != nullptr) {
         return profiler;
       }
-      profiler = new Profiler(read_environment());
+      profiler = new Profiler(config::read_environment());
       g_profiler.store(profiler, std::memory_order_release);
     }
     for (const std::string& warning : profiler->config_.warnings) {
@@ -105,7 +105,7 @@ void Profiler::tell_in_child() noexcept {
   static std::atomic<bool> told{false};
   if (record::g_recorder.is_wiped() && !told.exchange(true)) {
     const char* const target = std::getenv("RINGSIDE_LOG");
-    Log(target != nullptr && *target != '\0' ? target : "stderr")
+    posix::Log(target != nullptr && *target != '\0' ? target : "stderr")
         .warn(
             "nothing is recorded in this process: it was forked from one that had opened a "
             "communicator before, or written a dump. Fork before that, or start processes by other "
@@ -113,7 +113,7 @@ void Profiler::tell_in_child() noexcept {
   }
 }
 
-Profiler::Profiler(Config config)
+Profiler::Profiler(config::Config config)
     : config_(std::move(config)),
       log_(config_.log.c_str()),
       writer_(config_),
@@ -154,7 +154,7 @@ bool Profiler::end_drain_thread(Clock::time_point last) noexcept {
 }
 
 void Profiler::say_what_is_left(bool stands_still) noexcept {
-  const RingDirectory& rings = session_.directories().rings();
+  const session::RingDirectory& rings = session_.directories().rings();
   const bool can_recover = rings.journal() != nullptr;
   std::array<char, 1024> line;
   std::snprintf(line.data(), line.size(),
@@ -169,4 +169,4 @@ void Profiler::say_what_is_left(bool stands_still) noexcept {
   log_.warn(line.data());
 }
 
-}  // namespace ringside::control
+}  // namespace ringside::process

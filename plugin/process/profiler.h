@@ -7,12 +7,12 @@
 
 #include "plugin/config/config.h"
 #include "plugin/doors/control_service.h"
-#include "plugin/drain/drain_thread.h"
 #include "plugin/drain/trace_writer.h"
-#include "plugin/session/log.h"
+#include "plugin/posix/log.h"
+#include "plugin/process/drain_thread.h"
 #include "plugin/session/session.h"
 
-namespace ringside::control {
+namespace ringside::process {
 
 class Profiler {
  public:
@@ -27,9 +27,9 @@ class Profiler {
   /// Says, once, why nothing is recorded in the child of a fork. It takes no memory.
   static void tell_in_child() noexcept;
 
-  explicit Profiler(Config config);
+  explicit Profiler(config::Config config);
 
-  Session& session() { return session_; }
+  session::Session& session() { return session_; }
 
   /// At exit of the process: has the drain thread write what is left, and waits for it as long as
   /// it makes progress, RINGSIDE_EXIT_SECONDS at most. What is left then stays for recovery, and
@@ -41,14 +41,14 @@ class Profiler {
   bool end_drain_thread(threads::Clock::time_point last) noexcept;
   void say_what_is_left(bool stands_still) noexcept;
 
-  const Config config_;
-  Log log_;
-  TraceWriter writer_;
-  Session session_;
-  ControlService control_;
+  const config::Config config_;
+  posix::Log log_;
+  drain::TraceWriter writer_;
+  session::Session session_;
+  doors::ControlService control_;
   DrainThread drain_thread_;
 };
 
-}  // namespace ringside::control
+}  // namespace ringside::process
 
 #endif  // RINGSIDE_PLUGIN_PROCESS_PROFILER_H

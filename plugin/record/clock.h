@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The clock of the hot path: raw ticks. They are turned into nanoseconds off the hot path, with the
-// help of pairs of ticks and CLOCK_MONOTONIC (assemble/clock_model.h).
+// help of pairs of ticks and CLOCK_MONOTONIC (assemble/clocks/clock_model.h).
 #ifndef RINGSIDE_PLUGIN_RECORD_CLOCK_H
 #define RINGSIDE_PLUGIN_RECORD_CLOCK_H
 

@@ -10,7 +10,7 @@ namespace {
 
 // Returns how many events were evicted. The replay may evict the same events as the process, so
 // this is the greater count and not the sum.
-assemble::TypeCounts given_up(const JournalImage& journal, const Replayed& replayed) {
+assemble::TypeCounts given_up(const journal::JournalImage& journal, const Replayed& replayed) {
   assemble::TypeCounts made = replayed.given_up;
   for (std::size_t type = 0; type < made.size(); ++type) {
     made[type] = std::max(made[type], journal.checkpoint.given_up[type]);
@@ -20,14 +20,15 @@ assemble::TypeCounts given_up(const JournalImage& journal, const Replayed& repla
 
 }  // namespace
 
-assemble::Account account_of(const JournalImage& journal, const std::vector<RingImage>& rings,
+assemble::Account account_of(const journal::JournalImage& journal,
+                             const std::vector<journal::RingImage>& rings,
                              const exporting::WriteCounts& added, const Replayed& replayed,
                              Outcome& outcome) {
   assemble::Account made;
   std::uint64_t missing = 0;
   for (std::size_t type = 0; type < record::kAccountTypes; ++type) {
     assemble::TypeAccount& of = made.by_type[type] = journal.checkpoint.by_type[type];
-    for (const RingImage& ring : rings) {
+    for (const journal::RingImage& ring : rings) {
       of += ring.by_type[type];
     }
     of.written += added.written[type];
@@ -51,7 +52,7 @@ assemble::Account account_of(const JournalImage& journal, const std::vector<Ring
     outcome.notes.push_back("the trace holds " + std::to_string(missing) +
                             " callbacks more than the rings count: a ring's file is missing");
   }
-  for (const RingImage& ring : rings) {
+  for (const journal::RingImage& ring : rings) {
     assemble::ThreadAccount of{ring.tid, 0, 0};
     for (const assemble::TypeAccount& type : ring.by_type) {
       of.produced += type.produced;

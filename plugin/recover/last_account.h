@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "plugin/assemble/account.h"
-#include "plugin/export/chrome_trace.h"
+#include "plugin/export/lines/chrome_trace.h"
 #include "plugin/export/trace_file.h"
 #include "plugin/journal/journal_image.h"
 #include "plugin/journal/ring_image.h"
@@ -19,7 +19,8 @@ namespace ringside::recover {
 /// Makes the account of the recovered trace. `added` are the counts of the lines that recovery
 /// wrote to it. Sets `callbacks` and `lost` of the outcome, and adds a note for each sum that does
 /// not add up.
-assemble::Account account_of(const JournalImage& journal, const std::vector<RingImage>& rings,
+assemble::Account account_of(const journal::JournalImage& journal,
+                             const std::vector<journal::RingImage>& rings,
                              const exporting::WriteCounts& added, const Replayed& replayed,
                              Outcome& outcome);
 

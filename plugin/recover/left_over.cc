@@ -47,7 +47,7 @@ Result LeftOver::open() {
   owner_ = about.st_uid;
   is_own_ = owner_ == geteuid();
   constexpr int kHow = O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC;
-  lock_ = openat(directory_, assemble::kJournalName, (is_own_ ? O_RDWR : O_RDONLY) | kHow);
+  lock_ = openat(directory_, journal::kJournalName, (is_own_ ? O_RDWR : O_RDONLY) | kHow);
   if (lock_ < 0) {
     const Result opened(errno);
     // A process that begins makes its journal before its rings, and both within a moment.
@@ -70,7 +70,7 @@ bool LeftOver::has_files() const {
   if (DIR* const all = listed >= 0 ? fdopendir(listed) : nullptr; all != nullptr) {
     while (const dirent* entry = readdir(all)) {
       const std::string_view name(entry->d_name);
-      has_any = has_any || name.starts_with("ring") || name.starts_with(assemble::kControlName);
+      has_any = has_any || name.starts_with("ring") || name.starts_with(journal::kControlName);
     }
     closedir(all);
   }
@@ -137,22 +137,22 @@ bool is_unmade(const std::vector<std::byte>& file, std::size_t head_bytes) {
 
 }  // namespace
 
-Result LeftOver::read(JournalImage& journal, std::vector<RingImage>& rings,
+Result LeftOver::read(journal::JournalImage& journal, std::vector<journal::RingImage>& rings,
                       std::vector<std::string>& notes) {
   std::vector<std::byte> bytes;
   Result result = read_state(bytes, rings, notes);
   const bool has_rings = !rings.empty() || !notes.empty();  // rings are made after the journal
-  if (result.is_ok() && (has_rings || !is_unmade(bytes, sizeof(assemble::JournalHeader)))) {
-    result = read_journal(bytes, journal);
+  if (result.is_ok() && (has_rings || !is_unmade(bytes, sizeof(journal::JournalHeader)))) {
+    result = journal::read_journal(bytes, journal);
   }
   if (is_in_use_) {
     std::vector<std::string> noted_before;
-    std::vector<RingImage> now;
+    std::vector<journal::RingImage> now;
     read_rings(now, noted_before);
-    for (RingImage& ring : now) {
-      const auto before = std::find_if(rings.begin(), rings.end(), [&](const RingImage& known) {
-        return known.index == ring.index;
-      });
+    for (journal::RingImage& ring : now) {
+      const auto before =
+          std::find_if(rings.begin(), rings.end(),
+                       [&](const journal::RingImage& known) { return known.index == ring.index; });
       ring.records.clear();
       if (before != rings.end()) {
         ring.records = std::move(before->records);
@@ -167,7 +167,7 @@ Result LeftOver::read(JournalImage& journal, std::vector<RingImage>& rings,
 // meanwhile is found in the journal. This is not so if the log has changed halves meanwhile: the
 // record may then be in the trace, and nothing shows it. The rings are read again afterwards, so
 // that their counts are not older than the journal.
-Result LeftOver::read_state(std::vector<std::byte>& journal, std::vector<RingImage>& rings,
+Result LeftOver::read_state(std::vector<std::byte>& journal, std::vector<journal::RingImage>& rings,
                             std::vector<std::string>& notes) {
   for (int attempt = 0; attempt < kAttempts; ++attempt) {
     const std::uint64_t before = turns();
@@ -175,7 +175,7 @@ Result LeftOver::read_state(std::vector<std::byte>& journal, std::vector<RingIma
     notes.clear();
     read_rings(rings, notes);
     if (attempt >= kAttemptsWithRings) {
-      for (RingImage& ring : rings) {
+      for (journal::RingImage& ring : rings) {
         ring.records.clear();
       }
     }
@@ -198,11 +198,11 @@ Result LeftOver::read_state(std::vector<std::byte>& journal, std::vector<RingIma
 // Returns 0 if the journal has no header; read_journal() reports the reason.
 std::uint64_t LeftOver::turns() const {
   std::uint64_t found = 0;
-  const auto at = static_cast<off_t>(offsetof(assemble::JournalHeader, turns));
+  const auto at = static_cast<off_t>(offsetof(journal::JournalHeader, turns));
   return pread(lock_, &found, sizeof found, at) == static_cast<ssize_t>(sizeof found) ? found : 0;
 }
 
-void LeftOver::read_rings(std::vector<RingImage>& rings, std::vector<std::string>& notes) {
+void LeftOver::read_rings(std::vector<journal::RingImage>& rings, std::vector<std::string>& notes) {
   std::vector<std::byte> bytes;
   unread_rings_ = 0;
   left_bytes_ = kMostOfOthersBytes;
@@ -211,13 +211,13 @@ void LeftOver::read_rings(std::vector<RingImage>& rings, std::vector<std::string
     if (faccessat(directory_, name.data(), F_OK, AT_SYMLINK_NOFOLLOW) != 0) {
       continue;
     }
-    RingImage ring;
+    journal::RingImage ring;
     Result result = read_file(name.data(), bytes);
     if (result.is_ok() && is_unmade(bytes, sizeof(record::Ring))) {
       continue;
     }
     if (result.is_ok()) {
-      result = read_ring(bytes, ring);
+      result = journal::read_ring(bytes, ring);
     }
     if (result.is_ok()) {
       rings.push_back(std::move(ring));
@@ -230,7 +230,7 @@ void LeftOver::read_rings(std::vector<RingImage>& rings, std::vector<std::string
 
 // The journal is removed first: without it, nothing tries to recover the files that are left.
 Result LeftOver::remove() {
-  unlinkat(directory_, assemble::kJournalName, 0);
+  unlinkat(directory_, journal::kJournalName, 0);
   for (std::uint32_t i = 0; i < record::kMaxRings; ++i) {
     unlinkat(directory_, record::RingPool::file_name(i).data(), 0);
   }
@@ -245,8 +245,8 @@ Result LeftOver::remove() {
     }
     closedir(all);
   }
-  unlinkat(directory_, assemble::kNewControlName, 0);
-  unlinkat(directory_, assemble::kControlName, 0);
+  unlinkat(directory_, journal::kNewControlName, 0);
+  unlinkat(directory_, journal::kControlName, 0);
   return Result::of_call(rmdir(path_.c_str()) == 0);
 }
 

@@ -38,7 +38,7 @@ class LeftOver {
 
   /// Reads everything. Fails if the journal cannot be read: with EAGAIN if it changes too fast,
   /// with EBADMSG if it is damaged. For each ring that cannot be read, a note is added.
-  Result read(JournalImage& journal, std::vector<RingImage>& rings,
+  Result read(journal::JournalImage& journal, std::vector<journal::RingImage>& rings,
               std::vector<std::string>& notes);
   std::size_t unread_rings() const { return unread_rings_; }
 
@@ -49,10 +49,10 @@ class LeftOver {
   const std::string& path() const { return path_; }
 
  private:
-  Result read_state(std::vector<std::byte>& journal, std::vector<RingImage>& rings,
+  Result read_state(std::vector<std::byte>& journal, std::vector<journal::RingImage>& rings,
                     std::vector<std::string>& notes);
   std::uint64_t turns() const;
-  void read_rings(std::vector<RingImage>& rings, std::vector<std::string>& notes);
+  void read_rings(std::vector<journal::RingImage>& rings, std::vector<std::string>& notes);
   bool has_files() const;
   Result read_file(const char* name, std::vector<std::byte>& bytes);
   Result read_all(int file, std::vector<std::byte>& bytes);

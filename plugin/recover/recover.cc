@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #include "plugin/config/events.h"
-#include "plugin/export/chrome_trace.h"
+#include "plugin/export/lines/chrome_trace.h"
 #include "plugin/export/segment_files.h"
 #include "plugin/export/trace_file.h"
 #include "plugin/journal/journal_format.h"
@@ -44,12 +44,12 @@ std::string directory_of(const std::string& path) {
 // journal only says in which directory they are, where another user may have made it say anything.
 class SegmentPlaces {
  public:
-  SegmentPlaces(const JournalImage& journal, const LeftOver& left)
+  SegmentPlaces(const journal::JournalImage& journal, const LeftOver& left)
       : in_rings_(left.path() + "/"),
         elsewhere_(journal.final_path.starts_with('/') ? directory_of(journal.final_path) + "/"
                                                        : in_rings_) {
     const std::string stem = base_name(left.path());
-    first_name_ = stem.substr(0, stem.size() - assemble::kRingsSuffix.size()) +
+    first_name_ = stem.substr(0, stem.size() - journal::kRingsSuffix.size()) +
                   (is_compressed(journal.final_path) ? ".json.gz" : ".json");
   }
 
@@ -74,8 +74,8 @@ bool is_gone(const std::string& path) {
 
 // The process may have deleted segments after its last checkpoint. This moves their counts to
 // `rotated`.
-void rotate_what_is_gone(const SegmentPlaces& places, JournalImage& journal) {
-  assemble::Checkpoint& known = journal.checkpoint;
+void rotate_what_is_gone(const SegmentPlaces& places, journal::JournalImage& journal) {
+  journal::Checkpoint& known = journal.checkpoint;
   for (const auto& [segment, counts] : journal.segment_counts) {
     if (segment < known.oldest_segment || segment >= known.segment ||
         !is_gone(places.path(segment))) {
@@ -93,12 +93,12 @@ void rotate_what_is_gone(const SegmentPlaces& places, JournalImage& journal) {
 }
 
 // With this the files of the trace begin, but not its dumps: the run's number is in it.
-std::string begin_of_files(const JournalImage& journal) {
+std::string begin_of_files(const journal::JournalImage& journal) {
   return journal.first_line.substr(0, journal.first_line.find("\"segment\":"));
 }
 
 // The first line for a segment whose file is not there any more.
-std::string first_line_of(std::uint64_t segment, const JournalImage& journal) {
+std::string first_line_of(std::uint64_t segment, const journal::JournalImage& journal) {
   constexpr std::string_view kFirst = "\"segment\":1,";
   std::string line = journal.first_line;
   if (const std::size_t at = line.find(kFirst); at != std::string::npos) {
@@ -110,7 +110,7 @@ std::string first_line_of(std::uint64_t segment, const JournalImage& journal) {
 // The segment after the checkpoint's was made just before the process died. No checkpoint includes
 // its lines, so their records are all in the log.
 void remove_unfinished_segment(const LeftOver& left, const SegmentPlaces& places,
-                               const JournalImage& journal) {
+                               const journal::JournalImage& journal) {
   const std::uint64_t next = journal.checkpoint.segment + 1;
   const std::string path = places.path(next);
   struct stat about {};
@@ -131,8 +131,8 @@ std::string name_of(std::uint64_t segment, const SegmentPlaces& places, const Op
 }
 
 // Returns the directory for the trace, with a slash; empty for the current directory.
-std::string directory_for(const JournalImage& journal, const LeftOver& left, const Options& options,
-                          Outcome& outcome) {
+std::string directory_for(const journal::JournalImage& journal, const LeftOver& left,
+                          const Options& options, Outcome& outcome) {
   if (!options.output_directory.empty()) {
     return options.output_directory + "/";
   }
@@ -148,18 +148,20 @@ std::string directory_for(const JournalImage& journal, const LeftOver& left, con
 
 // The lines of windows that the process had not written. It wrote a window's line before the
 // checkpoint that came next, or wrote nothing at all.
-void tell_windows(const JournalImage& journal, bool wrote_nothing, exporting::ChromeTrace& trace) {
+void tell_windows(const journal::JournalImage& journal, bool wrote_nothing,
+                  exporting::ChromeTrace& trace) {
   for (const auto& [number, window] : journal.windows) {
     if (wrote_nothing || window.start_ns > journal.checkpoint.clock_ns[1]) {
       trace.window({.number = number,
                     .start_ns = window.start_ns,
-                    .events = control::event_names(window.types)});
+                    .events = config::event_names(window.types)});
     }
   }
 }
 
-Result write_trace(const JournalImage& journal, const std::vector<RingImage>& rings,
-                   const BegunTrace& begun, exporting::TraceFile& file, Outcome& outcome) {
+Result write_trace(const journal::JournalImage& journal,
+                   const std::vector<journal::RingImage>& rings, const BegunTrace& begun,
+                   exporting::TraceFile& file, Outcome& outcome) {
   exporting::ChromeTrace trace(file);
   trace.resume(static_cast<int>(journal.pid), journal.run_id);
   const std::uint64_t written = journal.checkpoint.trace_bytes;
@@ -241,9 +243,9 @@ bool may_replace(const LeftOver& left, const std::string& target, const std::str
   return left.is_own() && BegunTrace(target, begin, geteuid()).is_there();
 }
 
-Result make_trace(const JournalImage& journal, const std::vector<RingImage>& rings,
-                  const LeftOver& left, const std::string& recorded, const std::string& target,
-                  Outcome& outcome) {
+Result make_trace(const journal::JournalImage& journal,
+                  const std::vector<journal::RingImage>& rings, const LeftOver& left,
+                  const std::string& recorded, const std::string& target, Outcome& outcome) {
   const std::string begin = begin_of_files(journal);
   const BegunTrace begun(recorded, begin, left.owner());
   const bool replaces = outcome.is_running ? begun.is_there() && target == recorded
@@ -266,8 +268,9 @@ Result copy_segment(const BegunTrace& segment, const std::string& begin,
   });
 }
 
-Result copy_segments(const JournalImage& journal, const LeftOver& left, const SegmentPlaces& places,
-                     const Options& options, const std::string& directory) {
+Result copy_segments(const journal::JournalImage& journal, const LeftOver& left,
+                     const SegmentPlaces& places, const Options& options,
+                     const std::string& directory) {
   const std::string begin = begin_of_files(journal);
   for (std::uint64_t segment = journal.checkpoint.segment - 1;
        segment > 0 && places.is_in_rings(segment); --segment) {
@@ -291,14 +294,14 @@ std::vector<std::string> find_directories(const std::string& path) {
     plain.pop_back();
   }
   std::vector<std::string> found;
-  if (plain.ends_with(assemble::kRingsSuffix)) {
+  if (plain.ends_with(journal::kRingsSuffix)) {
     found.push_back(plain);
     return found;
   }
   const std::unique_ptr<DIR, int (*)(DIR*)> all(opendir(plain.c_str()), closedir);
   while (const dirent* entry = all != nullptr ? readdir(all.get()) : nullptr) {
     const std::string_view name(entry->d_name);
-    if (name.starts_with("ringside.") && name.ends_with(assemble::kRingsSuffix)) {
+    if (name.starts_with("ringside.") && name.ends_with(journal::kRingsSuffix)) {
       found.push_back(plain + "/" + std::string(name));
     }
   }
@@ -308,8 +311,8 @@ std::vector<std::string> find_directories(const std::string& path) {
 
 std::optional<std::string> final_path(const std::string& directory) {
   LeftOver left(directory);
-  JournalImage journal;
-  std::vector<RingImage> rings;
+  journal::JournalImage journal;
+  std::vector<journal::RingImage> rings;
   std::vector<std::string> notes;
   const bool is_read = left.open().is_ok() && !left.is_in_use() &&
                        (left.is_remains() || left.read(journal, rings, notes).is_ok());
@@ -339,8 +342,8 @@ Outcome recover(const std::string& directory, const Options& options) {
     outcome.removed = !keep && left.remove().is_ok();
     return outcome;
   }
-  JournalImage journal;
-  std::vector<RingImage> rings;
+  journal::JournalImage journal;
+  std::vector<journal::RingImage> rings;
   journal.read_at_ticks = record::read_ticks(record::find_clock_source());
   if (outcome.result = left.read(journal, rings, outcome.notes); !outcome.result.is_ok()) {
     return outcome;
@@ -360,7 +363,7 @@ Outcome recover(const std::string& directory, const Options& options) {
   }
   std::uint64_t bad = journal.bad_entries;
   std::size_t only_heads = 0;
-  for (const RingImage& ring : rings) {
+  for (const journal::RingImage& ring : rings) {
     bad += ring.bad_records;
     only_heads += ring.is_only_head ? 1 : 0;
   }

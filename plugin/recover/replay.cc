@@ -17,7 +17,7 @@ constexpr std::int64_t kSettleEvery_ns = 50'000'000;
 // Leaves out what is in the trace.
 class MissingOnly final : public assemble::Sink {
  public:
-  MissingOnly(assemble::Sink& trace, const JournalImage& journal, Replayed& result)
+  MissingOnly(assemble::Sink& trace, const journal::JournalImage& journal, Replayed& result)
       : trace_(trace), journal_(journal), result_(result) {}
 
   void row(const assemble::Row& row, const assemble::Tally& tally) override {
@@ -54,11 +54,11 @@ class MissingOnly final : public assemble::Sink {
   }
 
   assemble::Sink& trace_;
-  const JournalImage& journal_;
+  const journal::JournalImage& journal_;
   Replayed& result_;
 };
 
-void announce(const JournalImage& journal, assemble::Assembler& assembler) {
+void announce(const journal::JournalImage& journal, assemble::Assembler& assembler) {
   for (const auto& [context, communicator] : journal.communicators) {
     assembler.open_communicator(communicator);
   }
@@ -71,7 +71,7 @@ void announce(const JournalImage& journal, assemble::Assembler& assembler) {
       assembler.seed_gpu_clock(context, fit);
     }
   }
-  for (const assemble::NameNote& name : journal.names) {
+  for (const journal::NameNote& name : journal.names) {
     assemble::RecordView view{};
     view.kind = record::RecordKind::kName;
     view.ring = name.ring;
@@ -81,7 +81,7 @@ void announce(const JournalImage& journal, assemble::Assembler& assembler) {
   }
   // The records that came after the checkpoint may have brought numbers that it does not know of.
   std::uint64_t next_operation = std::max<std::uint64_t>(journal.checkpoint.next_operation, 1);
-  for (const KeptRecord& record : journal.records) {
+  for (const journal::KeptRecord& record : journal.records) {
     next_operation = std::max(next_operation, record.operation + 1);
   }
   assembler.set_next_operation(next_operation);
@@ -96,24 +96,24 @@ RecordKey key_of(const assemble::RecordView& view) {
 }
 
 // The journal's records, and behind them those of the rings by their time.
-std::vector<KeptRecord> all_records(const JournalImage& journal,
-                                    const std::vector<RingImage>& rings) {
-  std::vector<KeptRecord> all = journal.records;
+std::vector<journal::KeptRecord> all_records(const journal::JournalImage& journal,
+                                             const std::vector<journal::RingImage>& rings) {
+  std::vector<journal::KeptRecord> all = journal.records;
   std::unordered_set<record::EventId> in_rings;
-  for (const RingImage& ring : rings) {
-    for (const RawRecord& record : ring.records) {
+  for (const journal::RingImage& ring : rings) {
+    for (const journal::RawRecord& record : ring.records) {
       in_rings.insert(record.id);
     }
   }
   // A record is in the journal before its slot is given back, so it can be in both.
   std::set<RecordKey> in_journal;
-  for (const KeptRecord& record : journal.records) {
+  for (const journal::KeptRecord& record : journal.records) {
     if (in_rings.contains(record.view.id)) {
       in_journal.insert(key_of(record.view));
     }
   }
-  for (const RingImage& ring : rings) {
-    for (const RawRecord& record : ring.records) {
+  for (const journal::RingImage& ring : rings) {
+    for (const journal::RawRecord& record : ring.records) {
       if (in_journal.contains(key_of(record))) {
         continue;
       }
@@ -123,21 +123,22 @@ std::vector<KeptRecord> all_records(const JournalImage& journal,
   }
   // A name has no time: it belongs before what its ring says next.
   const auto rest = all.begin() + static_cast<std::ptrdiff_t>(journal.records.size());
-  std::stable_partition(rest, all.end(), [](const KeptRecord& record) {
+  std::stable_partition(rest, all.end(), [](const journal::KeptRecord& record) {
     return record.view.kind == record::RecordKind::kName;
   });
-  const auto timed = std::find_if(rest, all.end(), [](const KeptRecord& record) {
+  const auto timed = std::find_if(rest, all.end(), [](const journal::KeptRecord& record) {
     return record.view.kind != record::RecordKind::kName;
   });
-  std::stable_sort(timed, all.end(), [](const KeptRecord& a, const KeptRecord& b) {
-    return a.view.ts_ns < b.view.ts_ns;
-  });
+  std::stable_sort(timed, all.end(),
+                   [](const journal::KeptRecord& a, const journal::KeptRecord& b) {
+                     return a.view.ts_ns < b.view.ts_ns;
+                   });
   return all;
 }
 
 }  // namespace
 
-Replayed replay(const JournalImage& journal, const std::vector<RingImage>& rings,
+Replayed replay(const journal::JournalImage& journal, const std::vector<journal::RingImage>& rings,
                 assemble::Sink& sink) {
   Replayed result;
   MissingOnly missing(sink, journal, result);
@@ -145,14 +146,14 @@ Replayed replay(const JournalImage& journal, const std::vector<RingImage>& rings
   announce(journal, assembler);
   result.death_ns = std::max<std::int64_t>(journal.checkpoint.clock_ns[1], 0);
   std::int64_t next_settle_ns = 0;
-  std::vector<KeptRecord> records = all_records(journal, rings);
+  std::vector<journal::KeptRecord> records = all_records(journal, rings);
   std::unordered_set<record::EventId> started;
-  for (const KeptRecord& record : records) {
+  for (const journal::KeptRecord& record : records) {
     if (record.view.kind == record::RecordKind::kStart) {
       started.insert(record.view.id);
     }
   }
-  for (KeptRecord& record : records) {
+  for (journal::KeptRecord& record : records) {
     // A context that nobody announced is nobody's; labels are kept by its number.
     if (!journal.communicators.contains(record.view.context)) {
       record.view.context = 0;

@@ -25,7 +25,7 @@ struct Replayed {
 };
 
 /// Passes the rows that the trace lacks to `sink`. Throws only std::bad_alloc.
-Replayed replay(const JournalImage& journal, const std::vector<RingImage>& rings,
+Replayed replay(const journal::JournalImage& journal, const std::vector<journal::RingImage>& rings,
                 assemble::Sink& sink);
 
 }  // namespace ringside::recover

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <atomic>
 
-namespace ringside::control {
+namespace ringside::session {
 namespace {
 
 // NCCL reads a mask on other threads without a lock. An atomic access of the whole word is enough.
@@ -18,7 +18,7 @@ void store_at(int* mask, std::uint32_t types) {
 
 }  // namespace
 
-void ActivationMasks::open(std::uint32_t context, int* mask, const NcclFacts& nccl) {
+void ActivationMasks::open(std::uint32_t context, int* mask, const config::NcclFacts& nccl) {
   if (!contexts_.emplace(context, mask).second || mask == nullptr) {
     return;
   }
@@ -99,4 +99,4 @@ int ActivationMasks::actual() const {
   return static_cast<int>(load(changed != masks_.end() ? changed->address : masks_.back().address));
 }
 
-}  // namespace ringside::control
+}  // namespace ringside::session

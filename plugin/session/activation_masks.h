@@ -15,12 +15,12 @@
 
 #include "plugin/config/events.h"
 
-namespace ringside::control {
+namespace ringside::session {
 
 class ActivationMasks {
  public:
   /// The event types that an NCCL shall be asked for.
-  using Resolve = std::function<std::uint32_t(const NcclFacts&)>;
+  using Resolve = std::function<std::uint32_t(const config::NcclFacts&)>;
 
   /// A change that somebody else made.
   struct Change {
@@ -30,7 +30,7 @@ class ActivationMasks {
   };
 
   /// An init gave this pointer for this context. NULL: this NCCL has no mask.
-  void open(std::uint32_t context, int* mask, const NcclFacts& nccl);
+  void open(std::uint32_t context, int* mask, const config::NcclFacts& nccl);
   /// Drops the mask with its last context. False if the context is not open: nothing has changed.
   bool close(std::uint32_t context);
   std::size_t open_contexts() const { return contexts_.size(); }
@@ -55,7 +55,7 @@ class ActivationMasks {
  private:
   struct Mask {
     int* address;
-    NcclFacts nccl;
+    config::NcclFacts nccl;
     std::size_t contexts = 0;
     std::uint32_t wanted = 0;
     std::uint32_t seen = 0;       ///< what it holds, as far as is known
@@ -67,6 +67,6 @@ class ActivationMasks {
   std::vector<Mask> masks_;  ///< in the order in which they came
 };
 
-}  // namespace ringside::control
+}  // namespace ringside::session
 
 #endif  // RINGSIDE_PLUGIN_SESSION_ACTIVATION_MASKS_H

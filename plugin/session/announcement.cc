@@ -3,12 +3,12 @@
 
 #include "plugin/abi/logger.h"
 #include "plugin/config/version.h"
-#include "plugin/export/process_facts.h"
+#include "plugin/export/lines/process_facts.h"
 
-namespace ringside::control {
+namespace ringside::session {
 namespace {
 
-std::string trace_place(const Config& config, const std::string& trace_path) {
+std::string trace_place(const config::Config& config, const std::string& trace_path) {
   if (!config.is_flight_recorder()) {
     return "trace " + trace_path;
   }
@@ -21,21 +21,21 @@ std::string trace_place(const Config& config, const std::string& trace_path) {
 
 }  // namespace
 
-std::vector<Line> announcement(const Config& config, const Recording& recording,
+std::vector<Line> announcement(const config::Config& config, const Recording& recording,
                                const Directories& directories, const std::string& trace_path) {
   std::vector<Line> lines;
-  const NcclFacts& facts = recording.nccl();
+  const config::NcclFacts& facts = recording.nccl();
   const std::string nccl =
       facts.version != 0 ? exporting::nccl_version_text(facts.version) : "of unknown version";
   lines.push_back(
-      {false, "Ringside " + std::string(kVersion) + ", NCCL " + nccl + ", profiler interface v" +
-                  std::to_string(facts.abi_version) + ", events " +
-                  event_names_text(recording.wanted()) +
+      {false, "Ringside " + std::string(config::kVersion) + ", NCCL " + nccl +
+                  ", profiler interface v" + std::to_string(facts.abi_version) + ", events " +
+                  config::event_names_text(recording.wanted()) +
                   (recording.is_started() ? "" : " (not started)") +
                   (config.sampled_of > 1 ? ", sampled " + config.sample_text : std::string()) +
                   ", " + trace_place(config, trace_path) + directories.description(config)});
   constexpr int kFirstWithKernels = 3;
-  if (facts.abi_version < kFirstWithKernels || !kernels_can_hurt(facts)) {
+  if (facts.abi_version < kFirstWithKernels || !config::kernels_can_hurt(facts)) {
     return lines;
   }
   if ((recording.wanted() & record::bit(record::EventType::kKernelCh)) != 0) {
@@ -51,7 +51,7 @@ std::vector<Line> announcement(const Config& config, const Recording& recording,
   return lines;
 }
 
-void say(const std::vector<Line>& lines, record::NcclLogger logger, Log& log) {
+void say(const std::vector<Line>& lines, record::NcclLogger logger, posix::Log& log) {
   for (const Line& line : lines) {
     if (line.is_warning) {
       log.warn(line.text);
@@ -64,4 +64,4 @@ void say(const std::vector<Line>& lines, record::NcclLogger logger, Log& log) {
   }
 }
 
-}  // namespace ringside::control
+}  // namespace ringside::session

@@ -9,25 +9,25 @@
 #include <vector>
 
 #include "plugin/config/config.h"
+#include "plugin/posix/log.h"
 #include "plugin/record/host_side.h"
 #include "plugin/session/directories.h"
-#include "plugin/session/log.h"
 #include "plugin/session/recording.h"
 
-namespace ringside::control {
+namespace ringside::session {
 
 struct Line {
   bool is_warning;
   std::string text;
 };
 
-std::vector<Line> announcement(const Config& config, const Recording& recording,
+std::vector<Line> announcement(const config::Config& config, const Recording& recording,
                                const Directories& directories, const std::string& trace_path);
 
 /// Says the lines through NCCL's logger; warnings, and all of them without a logger, through our
 /// own. Never under a mutex: a logger may take long, or call us.
-void say(const std::vector<Line>& lines, record::NcclLogger logger, Log& log);
+void say(const std::vector<Line>& lines, record::NcclLogger logger, posix::Log& log);
 
-}  // namespace ringside::control
+}  // namespace ringside::session
 
 #endif  // RINGSIDE_PLUGIN_SESSION_ANNOUNCEMENT_H

@@ -7,7 +7,7 @@
 #include <cstdlib>
 #include <string>
 
-namespace ringside::control {
+namespace ringside::session {
 
 /// The parent of a directory like the rings', which holds nothing but the socket and a lock.
 inline std::string control_parent() {
@@ -15,6 +15,6 @@ inline std::string control_parent() {
   return given != nullptr && *given == '/' ? given : "/tmp";
 }
 
-}  // namespace ringside::control
+}  // namespace ringside::session
 
 #endif  // RINGSIDE_PLUGIN_SESSION_CONTROL_PLACE_H

@@ -3,9 +3,9 @@
 
 #include "plugin/session/control_place.h"
 
-namespace ringside::control {
+namespace ringside::session {
 
-std::string Directories::make(const Config& config, const std::string& stem) {
+std::string Directories::make(const config::Config& config, const std::string& stem) {
   const std::string& parent = config.ring_directory;
   std::string left_over;
   if (!parent.empty()) {
@@ -37,7 +37,7 @@ void Directories::remove(unsigned rings) {
   control_only_.remove(0);
 }
 
-std::string Directories::description(const Config& config) const {
+std::string Directories::description(const config::Config& config) const {
   const auto kib = [](std::uint64_t bytes) { return std::to_string(bytes >> 10) + " KiB"; };
   if (rings_.journal() != nullptr) {
     const MemoryShare& share = rings_.share();
@@ -58,4 +58,4 @@ std::string Directories::description(const Config& config) const {
          ")";
 }
 
-}  // namespace ringside::control
+}  // namespace ringside::session

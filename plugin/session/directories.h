@@ -11,14 +11,14 @@
 #include "plugin/result/result.h"
 #include "plugin/session/ring_directory.h"
 
-namespace ringside::control {
+namespace ringside::session {
 
 class Directories {
  public:
   /// Makes them, once; `stem` is the trace's name without its ending. Returns what is to be said of
   /// processes that have died and left rings, or "". Before the drain thread begins; from then on
   /// any thread may read, and the drain thread calls keep_locks().
-  std::string make(const Config& config, const std::string& stem);
+  std::string make(const config::Config& config, const std::string& stem);
 
   const RingDirectory& rings() const { return rings_; }
   /// The one that the control socket is in; it may not be open.
@@ -31,7 +31,7 @@ class Directories {
 
   /// Says for the line at load where the rings and the control socket are, and why they are not
   /// elsewhere.
-  std::string description(const Config& config) const;
+  std::string description(const config::Config& config) const;
 
  private:
   RingDirectory rings_;
@@ -41,6 +41,6 @@ class Directories {
   Result control_made_;
 };
 
-}  // namespace ringside::control
+}  // namespace ringside::session
 
 #endif  // RINGSIDE_PLUGIN_SESSION_DIRECTORIES_H

@@ -11,12 +11,12 @@
 
 #include "plugin/config/events.h"
 
-namespace ringside::control {
+namespace ringside::session {
 
 /// The application's orders by the C API.
 struct RecordingOrder {
   bool started;
-  EventChoice choice;
+  config::EventChoice choice;
 };
 
 /// This process, or one that it was forked from, has opened a communicator or begun to write. Its
@@ -47,6 +47,6 @@ inline std::optional<RecordingOrder> remembered_order() noexcept {
                         {(order & kOrderedDefault) != 0, static_cast<std::uint32_t>(order)}};
 }
 
-}  // namespace ringside::control
+}  // namespace ringside::session
 
 #endif  // RINGSIDE_PLUGIN_SESSION_FORK_ORDER_H

@@ -3,10 +3,11 @@
 
 #include "plugin/nvtx/markers.h"
 
-namespace ringside::control {
+namespace ringside::session {
 
-void MarkerSetup::add_communicator(const assemble::Communicator& communicator, const Config& config,
-                                   const std::string& host, Log& log) {
+void MarkerSetup::add_communicator(const assemble::Communicator& communicator,
+                                   const config::Config& config, const std::string& host,
+                                   posix::Log& log) {
   if (config.markers == nvtx::Scope::kOff) {
     return;
   }
@@ -28,4 +29,4 @@ void MarkerSetup::add_communicator(const assemble::Communicator& communicator, c
   nvtx::add_communicator(communicator);
 }
 
-}  // namespace ringside::control
+}  // namespace ringside::session

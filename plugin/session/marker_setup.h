@@ -10,21 +10,21 @@
 
 #include "plugin/assemble/rows.h"
 #include "plugin/config/config.h"
-#include "plugin/session/log.h"
+#include "plugin/posix/log.h"
 
-namespace ringside::control {
+namespace ringside::session {
 
 class MarkerSetup {
  public:
   /// A thread that inits a communicator meanwhile waits, so that none of its events is missed.
   /// Call this without any mutex: the tool may call any function.
-  void add_communicator(const assemble::Communicator& communicator, const Config& config,
-                        const std::string& host, Log& log);
+  void add_communicator(const assemble::Communicator& communicator, const config::Config& config,
+                        const std::string& host, posix::Log& log);
 
  private:
   std::once_flag once_;
 };
 
-}  // namespace ringside::control
+}  // namespace ringside::session
 
 #endif  // RINGSIDE_PLUGIN_SESSION_MARKER_SETUP_H

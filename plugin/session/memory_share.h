@@ -12,7 +12,7 @@
 #include <bit>
 #include <cstdint>
 
-namespace ringside::control {
+namespace ringside::session {
 
 struct MemoryWanted {
   std::uint64_t journal_bytes, ring_bytes;
@@ -55,6 +55,6 @@ constexpr MemoryShare share_of_memory(std::uint64_t free_bytes, const MemoryWant
   return made;
 }
 
-}  // namespace ringside::control
+}  // namespace ringside::session
 
 #endif  // RINGSIDE_PLUGIN_SESSION_MEMORY_SHARE_H

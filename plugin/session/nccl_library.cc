@@ -3,7 +3,7 @@
 
 #include <dlfcn.h>
 
-namespace ringside::control {
+namespace ringside::session {
 namespace {
 
 using GetVersion = int (*)(int* version);
@@ -38,4 +38,4 @@ int nccl_version_of(const void* inside) noexcept {
   return version;
 }
 
-}  // namespace ringside::control
+}  // namespace ringside::session

@@ -14,13 +14,13 @@
 #include <vector>
 
 #include "plugin/drain/trace_writer.h"
-#include "plugin/session/log.h"
+#include "plugin/posix/log.h"
 #include "plugin/threads/thread_role.h"
 
-namespace ringside::control {
+namespace ringside::session {
 
 /// Called by the drain thread.
-using Note = std::function<void(TraceWriter&)>;
+using Note = std::function<void(drain::TraceWriter&)>;
 
 /// The notes that wait. Used under the session's mutex. An application that calls ringside_start in
 /// a loop is faster than the drain thread, and must not fill the memory. A start that finds no room
@@ -30,23 +30,24 @@ class Notes {
   /// Windows that open and close, and changes of their events.
   static constexpr std::size_t kMostOfWindows = 4096;
 
-  explicit Notes(Log& log) : log_(log) {}
+  explicit Notes(posix::Log& log) : log_(log) {}
 
   void add(Note note) { waiting_.push_back(std::move(note)); }
 
   /// Adds a note that calls TraceWriter::apply with this.
   template <typename Told>
   void tell(Told told) {
-    if constexpr (std::is_same_v<Told, WindowNote> || std::is_same_v<Told, TypesNote>) {
+    if constexpr (std::is_same_v<Told, drain::WindowNote> ||
+                  std::is_same_v<Told, drain::TypesNote>) {
       ++of_windows_;
     }
-    add([told = std::move(told)](TraceWriter& writer)
+    add([told = std::move(told)](drain::TraceWriter& writer)
             RINGSIDE_REQUIRES(threads::kDrainThread) { writer.apply(told); });
   }
 
   /// The log may be a file, for which the drain thread alone waits.
   void warn(std::string line) {
-    add([&log = log_, line = std::move(line)](TraceWriter&) { log.warn(line); });
+    add([&log = log_, line = std::move(line)](drain::TraceWriter&) { log.warn(line); });
   }
 
   bool is_empty() const { return waiting_.empty(); }
@@ -63,7 +64,7 @@ class Notes {
   void windows_applied(std::size_t count) { of_windows_ -= std::min(of_windows_, count); }
 
  private:
-  Log& log_;
+  posix::Log& log_;
   std::vector<Note> waiting_;
   std::size_t of_windows_ = 0;  ///< notes that wait, or are not applied yet
 };
@@ -77,7 +78,7 @@ class TakenNotes {
 
   /// False if there was none. An exception of a note is passed on, and the next call goes on with
   /// that note.
-  bool apply(TraceWriter& writer) RINGSIDE_REQUIRES(threads::kDrainThread) {
+  bool apply(drain::TraceWriter& writer) RINGSIDE_REQUIRES(threads::kDrainThread) {
     constexpr int kMostAttempts = 3;
     for (; next_ < notes_.size(); ++next_, attempts_ = 0) {
       if (++attempts_ <= kMostAttempts) {
@@ -96,6 +97,6 @@ class TakenNotes {
   int attempts_ = 0;  ///< to apply the next note
 };
 
-}  // namespace ringside::control
+}  // namespace ringside::session
 
 #endif  // RINGSIDE_PLUGIN_SESSION_NOTES_H

@@ -5,12 +5,12 @@
 #include <ctime>
 #include <string>
 
-#include "plugin/export/process_facts.h"
+#include "plugin/export/lines/process_facts.h"
 #include "plugin/record/clock.h"
 #include "plugin/record/recorder.h"
 #include "plugin/session/fork_order.h"
 
-namespace ringside::control {
+namespace ringside::session {
 namespace {
 
 constexpr std::uint32_t kOperations =
@@ -20,7 +20,7 @@ constexpr std::uint32_t kOperations =
 
 }  // namespace
 
-Recording::Recording(const Config& config, Notes& notes)
+Recording::Recording(const config::Config& config, Notes& notes)
     : config_(config), notes_(notes), started_(config.start), choice_(config.events) {
   if (const auto order = remembered_order()) {
     started_ = order->started;
@@ -28,7 +28,7 @@ Recording::Recording(const Config& config, Notes& notes)
   }
 }
 
-void Recording::open(std::uint32_t context, int* mask, NcclFacts nccl) {
+void Recording::open(std::uint32_t context, int* mask, config::NcclFacts nccl) {
   nccl.recorded_from_start = nccl_.recorded_from_start && started_;
   nccl.is_made_safe = config_.kernels_are_safe;
   nccl_ = nccl;
@@ -44,12 +44,12 @@ void Recording::open(std::uint32_t context, int* mask, NcclFacts nccl) {
 
 void Recording::close(std::uint32_t context) {
   if (masks_.close(context)) {
-    notes_.tell(CloseNote{context, record::g_recorder.ticks()});
+    notes_.tell(drain::CloseNote{context, record::g_recorder.ticks()});
     apply(Masks::kKept);
   }
 }
 
-void Recording::start(const std::optional<EventChoice>& events) {
+void Recording::start(const std::optional<config::EventChoice>& events) {
   plan_.forget_window();
   begin_window(events);
 }
@@ -84,7 +84,7 @@ void Recording::give_up() {
   apply(Masks::kWritten);
 }
 
-void Recording::begin_window(const std::optional<EventChoice>& events) {
+void Recording::begin_window(const std::optional<config::EventChoice>& events) {
   choice_ = events.value_or(started_ ? choice_ : config_.events);
   started_ = true;
   apply(Masks::kWritten);
@@ -106,9 +106,9 @@ void Recording::end_window() {
 // Before NCCL is up, the default events cannot be resolved: open() comes back here.
 void Recording::apply(Masks masks) {
   look_at_masks();
-  const auto resolve = [this](NcclFacts nccl) {
+  const auto resolve = [this](config::NcclFacts nccl) {
     nccl.recorded_from_start = nccl_.recorded_from_start;
-    return started_ && nccl.abi_version != 0 ? resolve_events(choice_, nccl) : 0;
+    return started_ && nccl.abi_version != 0 ? config::resolve_events(choice_, nccl) : 0;
   };
   remember_order({started_, choice_});
   masks_.choose(resolve, masks == Masks::kWritten);
@@ -139,7 +139,7 @@ void Recording::warn_of_masks(const std::vector<ActivationMasks::Change>& change
   const std::string now =
       recorded_ == 0 && missing != 0
           ? "nothing is recorded until it is as it was, or until recording is started again"
-      : missing != 0 ? event_names_text(missing) +
+      : missing != 0 ? config::event_names_text(missing) +
                            " are not recorded until it is as it was, or until recording is started "
                            "again"
                      : "all is recorded that is asked for";
@@ -170,13 +170,13 @@ void Recording::set_recorded(std::uint64_t end_ticks, bool mask_changed) {
   const std::uint64_t ticks = mask_changed ? record::g_recorder.ticks() : end_ticks;
   recorded_ = types;
   if (before != 0 && types != 0 && !mask_changed && ((before ^ types) & kOperations) == 0) {
-    notes_.tell(TypesNote{windows_, ticks, types});
+    notes_.tell(drain::TypesNote{windows_, ticks, types});
   } else {
     if (before != 0) {
-      notes_.tell(WindowNote{windows_, end_ticks, false, before, mask_changed});
+      notes_.tell(drain::WindowNote{windows_, end_ticks, false, before, mask_changed});
     }
     if (types != 0) {
-      notes_.tell(WindowNote{++windows_, ticks, true, types});
+      notes_.tell(drain::WindowNote{++windows_, ticks, true, types});
     }
   }
   // NCCL does not give what it is not asked for, but for the ancestors of an event.
@@ -221,4 +221,4 @@ Recording::State Recording::state() const {
                         : State::kStopped;
 }
 
-}  // namespace ringside::control
+}  // namespace ringside::session

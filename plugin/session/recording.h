@@ -16,7 +16,7 @@
 #include "plugin/session/notes.h"
 #include "plugin/session/window_plan.h"
 
-namespace ringside::control {
+namespace ringside::session {
 
 class Recording {
  public:
@@ -27,10 +27,10 @@ class Recording {
     kRecording
   };
 
-  Recording(const Config& config, Notes& notes);
+  Recording(const config::Config& config, Notes& notes);
 
   /// NCCL has opened a communicator. `mask` may be NULL.
-  void open(std::uint32_t context, int* mask, NcclFacts nccl);
+  void open(std::uint32_t context, int* mask, config::NcclFacts nccl);
   /// NCCL has closed a communicator. Nothing happens if it is not open.
   void close(std::uint32_t context);
 
@@ -40,7 +40,7 @@ class Recording {
   }
   /// Begins a window; without events, those of the open window, else those of the configuration.
   /// The bounds of the window before are forgotten, what is ordered for later is not.
-  void start(const std::optional<EventChoice>& events);
+  void start(const std::optional<config::EventChoice>& events);
   /// Ends the window and forgets its bounds.
   void stop();
   /// A start of the control socket: replaces all that was ordered before. Happens at once if it has
@@ -65,7 +65,7 @@ class Recording {
   /// The types of events are RINGSIDE_EVENTS' default for this NCCL, whatever is added to that.
   bool uses_default_events() const { return choice_.use_default; }
   /// The facts of the NCCL that has opened a communicator last.
-  const NcclFacts& nccl() const { return nccl_; }
+  const config::NcclFacts& nccl() const { return nccl_; }
   std::uint32_t windows() const { return windows_; }
   /// The event types that some NCCL is asked for.
   std::uint32_t wanted() const { return wanted_; }
@@ -81,16 +81,16 @@ class Recording {
   /// kKept leaves a mask alone that somebody else has changed; kWritten writes every mask.
   enum class Masks : std::uint8_t { kKept, kWritten };
   void apply(Masks masks);
-  void begin_window(const std::optional<EventChoice>& events);
+  void begin_window(const std::optional<config::EventChoice>& events);
   void end_window();
   void set_recorded(std::uint64_t end_ticks, bool mask_changed);
   void warn_of_masks(const std::vector<ActivationMasks::Change>& changes);
 
-  const Config& config_;
+  const config::Config& config_;
   Notes& notes_;
   std::atomic<bool> started_;
-  EventChoice choice_;
-  NcclFacts nccl_;
+  config::EventChoice choice_;
+  config::NcclFacts nccl_;
   ActivationMasks masks_;
   WindowPlan plan_;
   bool plan_is_new_ = false;
@@ -103,6 +103,6 @@ class Recording {
   bool kernel_risk_told_ = false;
 };
 
-}  // namespace ringside::control
+}  // namespace ringside::session
 
 #endif  // RINGSIDE_PLUGIN_SESSION_RECORDING_H

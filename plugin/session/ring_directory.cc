@@ -15,7 +15,7 @@
 #include "plugin/posix/own_descriptor.h"
 #include "plugin/record/ring_pool.h"
 
-namespace ringside::control {
+namespace ringside::session {
 namespace {
 
 struct flock whole_file(short type) {
@@ -61,7 +61,7 @@ bool is_left_over(const std::string& path, std::string_view name) {
   if (lstat(path.c_str(), &about) != 0 || about.st_uid != geteuid()) {
     return false;
   }
-  const std::string journal = path + "/" + assemble::kJournalName;
+  const std::string journal = path + "/" + journal::kJournalName;
   const bool may_be_own = name.find("." + std::to_string(getpid()) + ".") != std::string_view::npos;
   if (lstat(journal.c_str(), &about) != 0 || (may_be_own && is_open_here(about))) {
     return false;
@@ -88,7 +88,7 @@ RingDirectory::~RingDirectory() {
 // Removes what create() has made so far.
 Result RingDirectory::fail(int error) {
   if (lock_ >= 0) {
-    unlinkat(directory_, assemble::kJournalName, 0);
+    unlinkat(directory_, journal::kJournalName, 0);
     close(lock_);
     lock_ = -1;
   }
@@ -101,7 +101,7 @@ Result RingDirectory::fail(int error) {
 }
 
 Result RingDirectory::create(const std::string& parent, const std::string& stem) {
-  path_ = parent + "/" + stem + std::string(assemble::kRingsSuffix);
+  path_ = parent + "/" + stem + std::string(journal::kRingsSuffix);
   if (mkdir(path_.c_str(), 0700) != 0) {
     return fail(errno);
   }
@@ -112,7 +112,7 @@ Result RingDirectory::create(const std::string& parent, const std::string& stem)
     rmdir(path_.c_str());
     return fail(error);
   }
-  lock_ = posix::own_descriptor(openat(directory_, assemble::kJournalName,
+  lock_ = posix::own_descriptor(openat(directory_, journal::kJournalName,
                                        O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
   // The lock is the process's, not the descriptor's, so the child of a fork does not have it: a
   // child that lives on does not keep the rings of a dead parent from being recovered.
@@ -166,8 +166,8 @@ void RingDirectory::remove(unsigned rings) {
   for (unsigned i = 0; i < rings; ++i) {
     unlinkat(directory_, record::RingPool::file_name(i).data(), 0);
   }
-  unlinkat(directory_, assemble::kControlName, 0);
-  unlinkat(directory_, assemble::kJournalName, 0);
+  unlinkat(directory_, journal::kControlName, 0);
+  unlinkat(directory_, journal::kJournalName, 0);
   rmdir(path_.c_str());
 }
 
@@ -180,7 +180,7 @@ std::size_t RingDirectory::count_left_over(const std::string& parent, std::size_
   }
   while (const dirent* entry = readdir(all.get())) {
     const std::string_view name(entry->d_name);
-    if (!name.starts_with("ringside.") || !name.ends_with(assemble::kRingsSuffix)) {
+    if (!name.starts_with("ringside.") || !name.ends_with(journal::kRingsSuffix)) {
       continue;
     }
     const std::string path = parent + "/" + std::string(name);
@@ -201,4 +201,4 @@ std::size_t RingDirectory::count_left_over(const std::string& parent, std::size_
   return count;
 }
 
-}  // namespace ringside::control
+}  // namespace ringside::session

@@ -14,7 +14,7 @@
 #include "plugin/result/result.h"
 #include "plugin/session/memory_share.h"
 
-namespace ringside::control {
+namespace ringside::session {
 
 class RingDirectory {
  public:
@@ -64,6 +64,6 @@ class RingDirectory {
   std::uint64_t free_bytes_ = 0;
 };
 
-}  // namespace ringside::control
+}  // namespace ringside::session
 
 #endif  // RINGSIDE_PLUGIN_SESSION_RING_DIRECTORY_H

@@ -15,7 +15,7 @@
 #include "plugin/session/nccl_library.h"
 #include "plugin/topology/gpu_identity.h"
 
-namespace ringside::control {
+namespace ringside::session {
 namespace {
 
 using threads::MutexLock;
@@ -66,7 +66,7 @@ assemble::Communicator describe(const record::CommunicatorInit& init, std::uint3
 
 }  // namespace
 
-Session::Session(const Config& config, Log& log, TraceWriter& writer,
+Session::Session(const config::Config& config, posix::Log& log, drain::TraceWriter& writer,
                  std::function<bool()> start_thread)
     : config_(config),
       log_(log),
@@ -105,7 +105,7 @@ void Session::prepare_rings() {
 void* Session::open_communicator(const record::CommunicatorInit& init) {
   prepare_rings();
   const std::uint32_t context = record::g_recorder.new_context();
-  OpenNote opened;
+  drain::OpenNote opened;
   opened.nccl.abi_version = init.abi_version;
   opened.nccl.version = nccl_version_of(init.activation_mask);
   opened.communicator = describe(init, context);
@@ -148,10 +148,10 @@ void Session::close_communicator(const void* context) {
 }
 
 int Session::start(const char* events) {
-  std::optional<EventChoice> choice;
+  std::optional<config::EventChoice> choice;
   if (events != nullptr) {
     std::string unknown;
-    choice = parse_events(events, unknown);
+    choice = config::parse_events(events, unknown);
     if (!choice) {
       return RINGSIDE_ERROR_ARGUMENT;
     }
@@ -174,7 +174,7 @@ int Session::stop() {
 int Session::dump(const char* path) {
   constexpr auto kDumpPatience = std::chrono::seconds(10);
   prepare_rings();
-  const std::shared_ptr<Dump> dump = order_dump(path != nullptr ? path : "");
+  const std::shared_ptr<drain::Dump> dump = order_dump(path != nullptr ? path : "");
   if (dump == nullptr) {
     return RINGSIDE_ERROR_DISABLED;
   }
@@ -236,12 +236,12 @@ void Session::order_stop(std::int64_t at_realtime_ns) {
   wake_.notify_one();
 }
 
-std::shared_ptr<Dump> Session::order_dump(const std::string& path) {
+std::shared_ptr<drain::Dump> Session::order_dump(const std::string& path) {
   const MutexLock lock(mutex_);
   if (!ensure_thread()) {
     return nullptr;
   }
-  auto dump = std::make_shared<Dump>(path.empty() ? next_dump_path_locked() : path);
+  auto dump = std::make_shared<drain::Dump>(path.empty() ? next_dump_path_locked() : path);
   if (dumps_.size() == kMostOrders) {
     dump->finish({EBUSY, "too many dumps wait to be written"});
     return dump;
@@ -310,9 +310,9 @@ std::size_t Session::due_dumps() {
   return dumps_.size();
 }
 
-std::shared_ptr<Dump> Session::take_dump() {
+std::shared_ptr<drain::Dump> Session::take_dump() {
   const MutexLock lock(mutex_);
-  std::shared_ptr<Dump> dump = std::move(dumps_.front());
+  std::shared_ptr<drain::Dump> dump = std::move(dumps_.front());
   dumps_.pop_front();
   return dump;
 }
@@ -352,4 +352,4 @@ bool Session::end_thread(threads::Clock::time_point until) noexcept {
   return !thread_is_running_;
 }
 
-}  // namespace ringside::control
+}  // namespace ringside::session

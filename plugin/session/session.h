@@ -23,9 +23,9 @@
 #include "plugin/config/config.h"
 #include "plugin/drain/dump_writer.h"
 #include "plugin/drain/trace_writer.h"
+#include "plugin/posix/log.h"
 #include "plugin/record/host_side.h"
 #include "plugin/session/directories.h"
-#include "plugin/session/log.h"
 #include "plugin/session/marker_setup.h"
 #include "plugin/session/notes.h"
 #include "plugin/session/recording.h"
@@ -33,13 +33,14 @@
 #include "plugin/threads/mutex.h"
 #include "plugin/threads/thread_role.h"
 
-namespace ringside::control {
+namespace ringside::session {
 
 class Session {
  public:
   /// `start_thread` starts the drain thread; it returns false if there cannot be one. It is called
   /// under the mutex. `config`, `log` and `writer` outlive the session.
-  Session(const Config& config, Log& log, TraceWriter& writer, std::function<bool()> start_thread);
+  Session(const config::Config& config, posix::Log& log, drain::TraceWriter& writer,
+          std::function<bool()> start_thread);
 
   // NCCL's init and finalize, as in record/host_side.h.
   void* open_communicator(const record::CommunicatorInit& init);
@@ -61,12 +62,12 @@ class Session {
   void order_stop(std::int64_t at_realtime_ns);
   /// An empty path: a name beside the trace. NULL if there is no thread to write it. If too many
   /// dumps wait, the dump is finished with EBUSY.
-  std::shared_ptr<Dump> order_dump(const std::string& path);
+  std::shared_ptr<drain::Dump> order_dump(const std::string& path);
   /// Has the drain thread call `note`, soon. A note that throws is tried again, up to three times.
   /// False if too many wait.
   bool tell_drain_thread(Note note);
   /// Any thread may call those of its functions that its header names so.
-  const TraceWriter& writer() const { return writer_; }
+  const drain::TraceWriter& writer() const { return writer_; }
   /// They are made before the drain thread begins.
   Directories& directories() { return directories_; }
 
@@ -85,7 +86,7 @@ class Session {
   /// rings: it holds all that had returned when it was ordered.
   std::size_t due_dumps() RINGSIDE_REQUIRES(threads::kDrainThread);
   /// One of them, the oldest first.
-  std::shared_ptr<Dump> take_dump() RINGSIDE_REQUIRES(threads::kDrainThread);
+  std::shared_ptr<drain::Dump> take_dump() RINGSIDE_REQUIRES(threads::kDrainThread);
   /// The next name beside the trace.
   std::string next_dump_path();
   /// The drain thread does nothing from here on.
@@ -114,9 +115,9 @@ class Session {
   bool ensure_thread() RINGSIDE_REQUIRES(mutex_);
   std::string next_dump_path_locked() RINGSIDE_REQUIRES(mutex_);
 
-  const Config& config_;
-  Log& log_;
-  TraceWriter& writer_;  ///< the drain thread's, but for what its header says
+  const config::Config& config_;
+  posix::Log& log_;
+  drain::TraceWriter& writer_;  ///< the drain thread's, but for what its header says
   const std::function<bool()> start_thread_;
   Directories directories_;
   MarkerSetup markers_;
@@ -128,7 +129,7 @@ class Session {
   Notes notes_ RINGSIDE_GUARDED_BY(mutex_);
   Recording recording_ RINGSIDE_GUARDED_BY(mutex_);
   const std::atomic<bool>& is_started_;  ///< recording_'s, for any thread
-  std::deque<std::shared_ptr<Dump>> dumps_ RINGSIDE_GUARDED_BY(mutex_);
+  std::deque<std::shared_ptr<drain::Dump>> dumps_ RINGSIDE_GUARDED_BY(mutex_);
   std::size_t orders_ RINGSIDE_GUARDED_BY(mutex_) = 0;  ///< of tell_drain_thread(), in notes_
   int default_dumps_ RINGSIDE_GUARDED_BY(mutex_) = 0;
   CommunicatorRank rank_ RINGSIDE_GUARDED_BY(mutex_);
@@ -138,6 +139,6 @@ class Session {
   bool thread_has_ended_ RINGSIDE_GUARDED_BY(mutex_) = false;
 };
 
-}  // namespace ringside::control
+}  // namespace ringside::session
 
 #endif  // RINGSIDE_PLUGIN_SESSION_SESSION_H

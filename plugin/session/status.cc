@@ -7,11 +7,11 @@
 
 #include "plugin/drain/trace_account.h"
 
-namespace ringside::control {
+namespace ringside::session {
 
-void add_counts(const TraceWriter& writer, ringside_status_info& info) {
-  const TraceFigures& figures = writer.figures();
-  const assemble::TypeAccount of_threads = TraceAccount::of_threads();
+void add_counts(const drain::TraceWriter& writer, ringside_status_info& info) {
+  const drain::TraceFigures& figures = writer.figures();
+  const assemble::TypeAccount of_threads = drain::TraceAccount::of_threads();
   info.callbacks = of_threads.produced;
   info.dropped = figures.lost + of_threads.dropped();
   info.operations = figures.operations;
@@ -23,4 +23,4 @@ void add_counts(const TraceWriter& writer, ringside_status_info& info) {
   info.rotated = figures.rotated;
 }
 
-}  // namespace ringside::control
+}  // namespace ringside::session

@@ -10,7 +10,7 @@
 #include "plugin/session/recording.h"
 #include "ringside/ringside.h"
 
-namespace ringside::control {
+namespace ringside::session {
 
 struct Status {
   ringside_status_info info{};  ///< as the C API gives it
@@ -22,8 +22,8 @@ struct Status {
 };
 
 /// Fills in the counts of the rings and of the writer in `info`. Any thread may call this.
-void add_counts(const TraceWriter& writer, ringside_status_info& info);
+void add_counts(const drain::TraceWriter& writer, ringside_status_info& info);
 
-}  // namespace ringside::control
+}  // namespace ringside::session
 
 #endif  // RINGSIDE_PLUGIN_SESSION_STATUS_H

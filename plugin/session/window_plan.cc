@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <limits>
 
-namespace ringside::control {
+namespace ringside::session {
 namespace {
 
 std::optional<std::int64_t> sooner(std::optional<std::int64_t> a, std::int64_t b) {
@@ -76,4 +76,4 @@ std::optional<std::uint64_t> WindowPlan::left_operations(const PlanTime& now) co
   return end_operations_ <= now.operations ? 0 : end_operations_ - now.operations;
 }
 
-}  // namespace ringside::control
+}  // namespace ringside::session

@@ -11,13 +11,13 @@
 
 #include "plugin/config/events.h"
 
-namespace ringside::control {
+namespace ringside::session {
 
 struct PlannedStart {
-  std::int64_t at_realtime_ns = 0;    ///< 0: as soon as the drain thread looks
-  std::uint64_t operations = 0;       ///< the window ends when so many have begun; 0: no bound
-  std::int64_t duration_ns = 0;       ///< the window ends after so long; 0: no bound
-  std::optional<EventChoice> events;  ///< no value: those of the window, or as configured
+  std::int64_t at_realtime_ns = 0;  ///< 0: as soon as the drain thread looks
+  std::uint64_t operations = 0;     ///< the window ends when so many have begun; 0: no bound
+  std::int64_t duration_ns = 0;     ///< the window ends after so long; 0: no bound
+  std::optional<config::EventChoice> events;  ///< no value: those of the window, or as configured
 };
 
 /// The wall clock, a clock that is never set, and how many operations of this process the drain
@@ -59,16 +59,16 @@ class WindowPlan {
   std::optional<std::int64_t> left_ns(const PlanTime& now) const;
   std::optional<std::uint64_t> left_operations(const PlanTime& now) const;
   /// The events of the start that take_due has just given.
-  const std::optional<EventChoice>& taken_events() const { return taken_events_; }
+  const std::optional<config::EventChoice>& taken_events() const { return taken_events_; }
 
  private:
   std::optional<PlannedStart> start_;
-  std::optional<EventChoice> taken_events_;
+  std::optional<config::EventChoice> taken_events_;
   std::int64_t stop_at_realtime_ns_ = 0;
   std::int64_t end_monotonic_ns_ = 0;  ///< 0: no bound
   std::uint64_t end_operations_ = 0;   ///< 0: no bound
 };
 
-}  // namespace ringside::control
+}  // namespace ringside::session
 
 #endif  // RINGSIDE_PLUGIN_SESSION_WINDOW_PLAN_H

@@ -28,9 +28,9 @@
 #include <thread>
 
 #include "plugin/assemble/assembler.h"
-#include "plugin/assemble/clock_model.h"
+#include "plugin/assemble/clocks/clock_model.h"
 #include "plugin/drain/ring_reader.h"
-#include "plugin/export/chrome_trace.h"
+#include "plugin/export/lines/chrome_trace.h"
 #include "plugin/export/trace_file.h"
 #include "plugin/journal/journal.h"
 #include "plugin/journal/journal_sink.h"
@@ -109,11 +109,11 @@ struct Drain {
   std::unique_ptr<record::RingPool> pool = std::make_unique<record::RingPool>();
   std::unique_ptr<Load> load;
   std::unique_ptr<assemble::ClockModel> clock;
-  assemble::JournalSink sink;
+  journal::JournalSink sink;
   std::unique_ptr<assemble::Assembler> assembler;
-  std::unique_ptr<control::RingReader> reader;
+  std::unique_ptr<drain::RingReader> reader;
   std::unique_ptr<char[]> journal_memory;
-  std::optional<assemble::Journal> journal;
+  std::optional<journal::Journal> journal;
 
   Drain(const Mix& mix, assemble::Sink& trace, bool real_time, bool with_journal = false)
       : sink(trace) {
@@ -125,7 +125,7 @@ struct Drain {
     clock = std::make_unique<assemble::ClockModel>(
         real_time ? record::read_clocks(record::find_clock_source()) : reading(0));
     assembler = std::make_unique<assemble::Assembler>(sink);
-    reader = std::make_unique<control::RingReader>(*pool, *clock, *assembler);
+    reader = std::make_unique<drain::RingReader>(*pool, *clock, *assembler);
     if (with_journal) {
       journal_memory = std::make_unique<char[]>(kJournalBytes);
       journal.emplace(journal_memory.get(), kJournalBytes, 1, 1);
@@ -176,7 +176,7 @@ struct Drain {
     return reader->taken();
   }
   void checkpoint() {
-    assemble::Checkpoint made{};
+    journal::Checkpoint made{};
     made.segment = 1;
     made.next_operation = assembler->next_operation();
     journal->checkpoint(made,

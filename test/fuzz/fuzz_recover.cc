@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "plugin/export/chrome_trace.h"
+#include "plugin/export/lines/chrome_trace.h"
 #include "plugin/journal/journal.h"
 #include "plugin/record/marks.h"
 #include "plugin/record/names.h"
@@ -73,8 +73,8 @@ std::vector<assemble::RecordView> records() {
 }
 
 std::vector<std::uint64_t> journal_image() {
-  std::vector<std::uint64_t> words(assemble::Journal::kLeastBytes / 8);
-  assemble::Journal journal(words.data(), words.size() * 8, 1, 1);
+  std::vector<std::uint64_t> words(journal::Journal::kLeastBytes / 8);
+  journal::Journal journal(words.data(), words.size() * 8, 1, 1);
   journal.note_final_path("/nowhere/ringside.x.json");
   journal.note_first_line("[{}\n");
   assemble::Communicator communicator;
@@ -97,7 +97,7 @@ std::vector<std::uint64_t> journal_image() {
   range.text = text;
   journal.append(range, 0);
   journal.written(assemble::row_id(records()[3].id));
-  assemble::Checkpoint made{};
+  journal::Checkpoint made{};
   made.segment = 1;
   made.clock_ticks = {1000, 2'000'000};
   made.clock_ns = {1000, 2'000'000};
@@ -161,8 +161,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   static const std::vector<std::uint64_t> kJournal = journal_image();
   static const std::vector<std::uint64_t> kRing = ring_image();
   static const std::size_t kLogWord = [] {
-    assemble::JournalHeader const* const header =
-        reinterpret_cast<const assemble::JournalHeader*>(kJournal.data());
+    journal::JournalHeader const* const header =
+        reinterpret_cast<const journal::JournalHeader*>(kJournal.data());
     return (header->header_bytes + header->notes_bytes) / 8;
   }();
   fuzz::Input input(data, size);
@@ -175,10 +175,10 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
       change(input, ring_words, sizeof(record::Ring) / 8);
     }
   }
-  recover::JournalImage journal;
-  std::vector<recover::RingImage> rings(1);
-  if (!recover::read_journal(std::as_bytes(std::span(journal_words)), journal).is_ok() ||
-      !recover::read_ring(std::as_bytes(std::span(ring_words)), rings[0]).is_ok()) {
+  journal::JournalImage journal;
+  std::vector<journal::RingImage> rings(1);
+  if (!journal::read_journal(std::as_bytes(std::span(journal_words)), journal).is_ok() ||
+      !journal::read_ring(std::as_bytes(std::span(ring_words)), rings[0]).is_ok()) {
     return 0;
   }
   Nowhere nowhere;

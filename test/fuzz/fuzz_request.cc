@@ -65,7 +65,7 @@ void fail(const char* why) {
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const std::string_view text(reinterpret_cast<const char*>(data), size);
-  const auto ours = ringside::control::ControlRequest::parse(text);
+  const auto ours = ringside::doors::ControlRequest::parse(text);
   if (text.starts_with("\xEF\xBB\xBF")) {
     return 0;
   }

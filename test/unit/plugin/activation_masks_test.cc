@@ -7,7 +7,8 @@
 
 #include "test/unit/catch.h"
 
-using namespace ringside::control;
+using namespace ringside::session;
+using ringside::config::NcclFacts;
 
 namespace {
 

@@ -11,9 +11,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "plugin/assemble/clock_model.h"
-#include "plugin/assemble/gpu_clock.h"
-#include "plugin/export/chrome_trace.h"
+#include "plugin/assemble/clocks/clock_model.h"
+#include "plugin/assemble/clocks/gpu_clock.h"
+#include "plugin/export/lines/chrome_trace.h"
 #include "test/unit/catch.h"
 
 using namespace ringside;

@@ -8,7 +8,7 @@
 #include "ringside/ringside.h"
 #include "test/unit/catch.h"
 
-using namespace ringside::control;
+using namespace ringside::config;
 using ringside::record::bit;
 using ringside::record::EventType;
 

@@ -6,7 +6,7 @@
 
 #include "test/unit/catch.h"
 
-using namespace ringside::control;
+using namespace ringside::doors;
 
 namespace {
 

@@ -20,7 +20,7 @@
 using namespace ringside;
 using assemble::InFlight;
 using assemble::TransferWait;
-using control::HangWatch;
+using doors::HangWatch;
 using record::EventId;
 using record::EventState;
 using record::EventType;
@@ -184,27 +184,27 @@ TEST_CASE("the line names rank, communicator, operation and phase, and stays one
   world.hash = 0xabc;
   world.rank = 2;
   world.nranks = 3;
-  CHECK(control::hang_line(stuck, &world, {2, 4 * kSecond, 0, "/d/x.json"}) ==
+  CHECK(doors::hang_line(stuck, &world, {2, 4 * kSecond, 0, "/d/x.json"}) ==
         "stalled: rank 2 of 3 in communicator wor?ld (0x0000000000000abc): AllGather seq 5, 4096 "
         "bytes, in flight for 3.0 s (limit 2 s): in the kernel (2 channels), waiting for data of "
         "peer 1 (3), the GPU for a send to peer 2 (4); dump: /d/x.json");
   stuck.kernel_channels = 0;
   stuck.transfers.clear();
   stuck.call_returned = false;
-  const std::string line = control::hang_line(stuck, nullptr, {2, 4 * kSecond, 9, ""});
+  const std::string line = doors::hang_line(stuck, nullptr, {2, 4 * kSecond, 9, ""});
   CHECK(line.find("enqueued: its call has not returned; 9 records were lost") != line.npos);
   CHECK(line.find("; no dump: 4 have been written") != line.npos);
   for (int peer = 0; peer < 1000; ++peer) {
     stuck.transfers[{TransferWait::kNetwork, peer, true}] = 1;
   }
-  CHECK(control::hang_line(stuck, nullptr, {2, 4 * kSecond, 0, ""}).size() < 600);
+  CHECK(doors::hang_line(stuck, nullptr, {2, 4 * kSecond, 0, ""}).size() < 600);
 }
 
 TEST_CASE("the command runs with the dump's path, without our files and signals") {
   const Directory directory;
   const std::string out = directory.file("out");
   const int open_file = dup(STDERR_FILENO);
-  control::HangCommand command(
+  doors::HangCommand command(
       "{ echo \"$RINGSIDE_HANG_DUMP $RINGSIDE_HANG_PID\"; "
       "grep SigBlk /proc/self/status; ls /proc/$$/fd | wc -l; } > " +
       out + ".new; mv " + out + ".new " + out);

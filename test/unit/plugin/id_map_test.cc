@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "plugin/assemble/id_map.h"
+#include "plugin/assemble/tables/id_map.h"
 
 #include <list>
 #include <map>

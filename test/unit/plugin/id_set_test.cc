@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "plugin/assemble/id_set.h"
+#include "plugin/assemble/tables/id_set.h"
 
 #include <set>
 

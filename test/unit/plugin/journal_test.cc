@@ -10,13 +10,13 @@
 #include <set>
 #include <vector>
 
-#include "plugin/assemble/gpu_clock.h"
+#include "plugin/assemble/clocks/gpu_clock.h"
 #include "plugin/drain/trace_writer.h"
 #include "plugin/journal/journal_image.h"
 #include "test/unit/catch.h"
 
 using namespace ringside;
-using assemble::Journal;
+using journal::Journal;
 using record::EventType;
 using record::RecordKind;
 
@@ -27,9 +27,9 @@ struct Memory {
   explicit Memory(std::size_t bytes = Journal::kLeastBytes) : words(bytes / 8) {}
   void* data() { return words.data(); }
   std::size_t size() const { return words.size() * 8; }
-  recover::JournalImage read() const {
-    recover::JournalImage image;
-    REQUIRE(recover::read_journal(std::as_bytes(std::span(words)), image).is_ok());
+  journal::JournalImage read() const {
+    journal::JournalImage image;
+    REQUIRE(journal::read_journal(std::as_bytes(std::span(words)), image).is_ok());
     return image;
   }
 };
@@ -71,12 +71,12 @@ TEST_CASE("A journal gives back its records in order, with operation and thread"
   Journal journal(memory.data(), memory.size(), 77, 0xabc);
   REQUIRE(journal.append(view(1, RecordKind::kStart, true), 9));
   REQUIRE(journal.append(view(1, RecordKind::kStop), 9));
-  const recover::JournalImage image = memory.read();
+  const journal::JournalImage image = memory.read();
   CHECK(image.pid == 77);
   CHECK(image.run_id == 0xabc);
   CHECK(image.sequence == 0);
   REQUIRE(image.records.size() == 2);
-  const recover::KeptRecord& first = image.records[0];
+  const journal::KeptRecord& first = image.records[0];
   CHECK(first.operation == 9);
   CHECK(first.view.tid == 4242);
   CHECK(first.view.ring == 3);
@@ -93,11 +93,11 @@ TEST_CASE("A row counts as written from the checkpoint on that includes it") {
   REQUIRE(journal.append(view(1, RecordKind::kStart), 1));
   journal.written(row(1));
   CHECK(memory.read().in_trace.empty());
-  assemble::Checkpoint made{};
+  journal::Checkpoint made{};
   made.trace_bytes = 1234;
   journal.checkpoint(made, kAll);
   journal.written(row(2));
-  const recover::JournalImage image = memory.read();
+  const journal::JournalImage image = memory.read();
   CHECK(image.sequence == 1);
   CHECK(image.checkpoint.trace_bytes == 1234);
   CHECK(image.in_trace == std::unordered_set<std::uint64_t>{row(1)});
@@ -118,9 +118,9 @@ TEST_CASE("A full journal keeps what is needed, and what no checkpoint has yet")
   journal.written(31 | assemble::kOperationKey);
   journal.make_room(
       answering([](std::uint64_t operation) { return operation == 20 || operation == 21; }));
-  const recover::JournalImage image = memory.read();
+  const journal::JournalImage image = memory.read();
   std::vector<std::uint64_t> kept;
-  for (const recover::KeptRecord& record : image.records) {
+  for (const journal::KeptRecord& record : image.records) {
     kept.push_back(record.operation);
     CHECK(record.view.payload.coll.count == record.operation);
     CHECK(record.view.has_extra == (record.operation % 2 == 0));
@@ -140,7 +140,7 @@ TEST_CASE("A journal in which everything is needed gives up, and says how much")
   }
   CHECK_FALSE(journal.has_room());
   journal.make_room(kAll);
-  const recover::JournalImage image = memory.read();
+  const journal::JournalImage image = memory.read();
   CHECK(image.records.empty());
   CHECK(image.entries_lost == counter - 1);
   CHECK(journal.has_room());
@@ -158,10 +158,10 @@ TEST_CASE("Many rows written between two checkpoints make room for their names")
     journal.written(row(i));
   }
   journal.checkpoint({}, kNone);
-  const recover::JournalImage image = memory.read();
+  const journal::JournalImage image = memory.read();
   CHECK(image.sequence == 1);
   // Whatever is left of them, none may be written twice.
-  for (const recover::KeptRecord& record : image.records) {
+  for (const journal::KeptRecord& record : image.records) {
     CHECK(image.in_trace.contains(assemble::row_id(record.view.id)));
   }
 }
@@ -187,7 +187,7 @@ TEST_CASE("Notes come back, the last of a communicator counts") {
   journal.note_gpu_clock(5, {1, 2, 0.5, 3});
   record::NamePayload name{"an algorithm"};
   journal.note_name(9, record::kFirstDynamicName, name);
-  const recover::JournalImage image = memory.read();
+  const journal::JournalImage image = memory.read();
   CHECK(image.final_path == "/somewhere/ringside.x.json");
   CHECK(image.first_line == "[{}\n");
   REQUIRE(image.communicators.size() == 1);
@@ -218,14 +218,14 @@ TEST_CASE("Notes of weeks find room: those that no longer count are left out") {
     journal.note_segment(number, {}, {});
     journal.note_window(static_cast<std::uint32_t>(number), 1, 0);
   }
-  const recover::JournalImage image = memory.read();
+  const journal::JournalImage image = memory.read();
   CHECK(image.notes_lost == 0);
   CHECK(image.bad_entries == 0);
   CHECK(image.communicators.size() == 1);
   CHECK(image.gpu_clocks.at(1).gpu_ref_ns == 1000);
-  CHECK(image.segment_counts.size() == assemble::kNotedSegments);
+  CHECK(image.segment_counts.size() == journal::kNotedSegments);
   CHECK(image.segment_counts.contains(1000));
-  CHECK(image.windows.size() == assemble::kNotedWindows);
+  CHECK(image.windows.size() == journal::kNotedWindows);
   CHECK(image.windows.contains(1000));
 }
 
@@ -254,7 +254,7 @@ TEST_CASE("What has no room in the notes is counted, and takes none from the oth
   for (; memory.read().notes_lost == 2; ++names) {
     journal.note_name(names, record::kFirstDynamicName, name);
   }
-  const recover::JournalImage image = memory.read();
+  const journal::JournalImage image = memory.read();
   CHECK(image.final_path == "/somewhere/ringside.x.json");
   CHECK(image.names.size() == names - 1);
   CHECK(image.communicators.size() == places);
@@ -280,7 +280,7 @@ TEST_CASE("A journal keeps the texts of marks and ranges, whole, when it makes r
     REQUIRE(asked.size() == 2);
     asked[1].is_needed = true;
   });
-  const recover::JournalImage image = memory.read();
+  const journal::JournalImage image = memory.read();
   REQUIRE(image.records.size() == 1);
   CHECK(image.bad_entries == 0);
   CHECK(record::event_counter(image.records[0].view.id) == 2);
@@ -294,16 +294,16 @@ TEST_CASE("A journal of another version, or with a head of another size, is not 
     const auto whole = std::as_bytes(std::span(memory.words));
     std::vector<std::byte> file(whole.begin(), whole.end());
     std::memcpy(file.data() + offset, &value, sizeof value);
-    recover::JournalImage image;
-    return recover::read_journal(file, image).is_ok();
+    journal::JournalImage image;
+    return journal::read_journal(file, image).is_ok();
   };
-  const std::size_t version = offsetof(assemble::JournalHeader, version);
-  CHECK(changed(version, assemble::kJournalVersion));
+  const std::size_t version = offsetof(journal::JournalHeader, version);
+  CHECK(changed(version, journal::kJournalVersion));
   for (const std::uint32_t other :
-       {0U, assemble::kJournalVersion - 1, assemble::kJournalVersion + 1}) {
+       {0U, journal::kJournalVersion - 1, journal::kJournalVersion + 1}) {
     CHECK_FALSE(changed(version, other));
   }
-  CHECK_FALSE(changed(offsetof(assemble::JournalHeader, header_bytes), 2432));
+  CHECK_FALSE(changed(offsetof(journal::JournalHeader, header_bytes), 2432));
 }
 
 TEST_CASE("The note of one more communicator costs the same, however many are open") {
@@ -355,7 +355,7 @@ TEST_CASE("Communicators that come and go for weeks find room, and their numbers
     journal.note(communicator);
     journal.note(communicator);  // more was learnt of it
   }
-  const recover::JournalImage image = memory.read();
+  const journal::JournalImage image = memory.read();
   CHECK(image.notes_lost == 0);
   CHECK(image.bad_entries == 0);
   REQUIRE(image.communicators.contains(1));
@@ -390,8 +390,8 @@ TEST_CASE("A journal with any word changed is refused or read without harm") {
         continue;
       }
       changed.words[word] = value;
-      recover::JournalImage image;
-      static_cast<void>(recover::read_journal(std::as_bytes(std::span(changed.words)), image));
+      journal::JournalImage image;
+      static_cast<void>(journal::read_journal(std::as_bytes(std::span(changed.words)), image));
       CHECK(image.records.size() <= memory.words.size() / 8);
     }
     if (word > 1000) {
@@ -401,11 +401,11 @@ TEST_CASE("A journal with any word changed is refused or read without harm") {
 }
 
 TEST_CASE("Before the trace's file is made, the journal speaks of its first segment") {
-  control::Config config;
-  control::TraceWriter writer(config);
+  config::Config config;
+  drain::TraceWriter writer(config);
   Memory memory;
   writer.keep_journal(memory.data(), memory.size());
-  const recover::JournalImage image = memory.read();
+  const journal::JournalImage image = memory.read();
   REQUIRE(image.sequence != 0);
   CHECK(image.checkpoint.segment == 1);
   CHECK(image.final_path == writer.path());

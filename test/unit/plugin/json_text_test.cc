@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "plugin/export/json_text.h"
+#include "plugin/export/lines/json_text.h"
 
 #include <limits>
 #include <string>

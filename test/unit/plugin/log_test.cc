@@ -2,7 +2,7 @@
 //
 // Messages go into a file of the user's own, through no link, and never at the cost of the
 // application.
-#include "plugin/session/log.h"
+#include "plugin/posix/log.h"
 
 #include <array>
 #include <atomic>
@@ -18,7 +18,7 @@
 #include "test/unit/plugin/directory.h"
 
 using namespace ringside;
-using control::Log;
+using posix::Log;
 
 namespace {
 

@@ -3,7 +3,7 @@
 
 #include "test/unit/catch.h"
 
-namespace ringside::control {
+namespace ringside::session {
 namespace {
 
 constexpr std::uint64_t kKiB = 1024;
@@ -46,4 +46,4 @@ TEST_CASE("A flight recorder has files where eight leave half of what is free be
   CHECK_FALSE(share_of_memory(64 * kMiB, {32 * kMiB, 2 * kMiB, 4 * kMiB}).has_flight_recorder);
 }
 
-}  // namespace ringside::control
+}  // namespace ringside::session

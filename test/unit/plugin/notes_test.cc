@@ -13,7 +13,10 @@
 #include "test/unit/catch.h"
 
 using namespace ringside;
-using namespace ringside::control;
+using namespace ringside::config;
+using namespace ringside::drain;
+using namespace ringside::session;
+using posix::Log;
 
 TEST_CASE("a note for which memory is too short is tried three times, and others are applied") {
   threads::kDrainThread.assume();  // there is no drain thread here
@@ -89,17 +92,17 @@ TEST_CASE("a change of a window's events for whose opening memory was too short 
   threads::kDrainThread.assume();
   const Config config;
   TraceWriter writer(config);
-  const auto memory = std::make_unique<char[]>(assemble::Journal::kLeastBytes);
-  writer.keep_journal(memory.get(), assemble::Journal::kLeastBytes);
+  const auto memory = std::make_unique<char[]>(journal::Journal::kLeastBytes);
+  writer.keep_journal(memory.get(), journal::Journal::kLeastBytes);
   writer.apply(TypesNote{1, record::g_recorder.ticks(), 2});
   writer.apply(WindowNote{1, record::g_recorder.ticks(), true, 2});
   writer.apply(TypesNote{2, record::g_recorder.ticks(), 3});
-  recover::JournalImage image;
+  journal::JournalImage image;
   const auto* const bytes = reinterpret_cast<const std::byte*>(memory.get());
-  REQUIRE(recover::read_journal({bytes, assemble::Journal::kLeastBytes}, image).is_ok());
+  REQUIRE(journal::read_journal({bytes, journal::Journal::kLeastBytes}, image).is_ok());
   REQUIRE(image.windows.size() == 1);
   CHECK(image.windows.at(1).types == 2);
   writer.apply(TypesNote{1, record::g_recorder.ticks(), 3});
-  REQUIRE(recover::read_journal({bytes, assemble::Journal::kLeastBytes}, image).is_ok());
+  REQUIRE(journal::read_journal({bytes, journal::Journal::kLeastBytes}, image).is_ok());
   CHECK(image.windows.at(1).types == 3);
 }

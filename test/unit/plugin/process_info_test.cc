@@ -7,11 +7,11 @@
 
 #include "test/unit/catch.h"
 
-namespace ringside::control {
+namespace ringside::drain {
 namespace {
 
 TEST_CASE("containers of equal host and process id have traces of their own at the same moment") {
-  const Config config;
+  const config::Config config;
   std::set<std::string> ends;
   constexpr std::size_t kContainers = 100;
   for (std::size_t i = 0; i < kContainers; ++i) {
@@ -22,4 +22,4 @@ TEST_CASE("containers of equal host and process id have traces of their own at t
 }
 
 }  // namespace
-}  // namespace ringside::control
+}  // namespace ringside::drain

@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "plugin/assemble/assembler.h"
-#include "plugin/assemble/clock_model.h"
+#include "plugin/assemble/clocks/clock_model.h"
 #include "plugin/drain/ring_reader.h"
 #include "plugin/record/callbacks.h"
 #include "test/unit/catch.h"
@@ -33,14 +33,14 @@ struct Fixture {
   test::CollectingSink sink;
   assemble::Assembler assembler{sink};
   std::unique_ptr<assemble::ClockModel> clock;
-  std::unique_ptr<control::RingReader> reader;
+  std::unique_ptr<drain::RingReader> reader;
   void* context = nullptr;
 
   Fixture() {
     recorder->prepare();
     recorder->rings().set_ring_bytes(record::RingPool::kLeastBytes);
     clock = std::make_unique<assemble::ClockModel>(record::read_clocks(recorder->clock_source()));
-    reader = std::make_unique<control::RingReader>(recorder->rings(), *clock, assembler);
+    reader = std::make_unique<drain::RingReader>(recorder->rings(), *clock, assembler);
     assemble::Communicator communicator;
     communicator.context = recorder->new_context();
     communicator.abi_version = 6;

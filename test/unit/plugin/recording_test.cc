@@ -6,7 +6,9 @@
 #include "test/unit/catch.h"
 
 using namespace ringside;
-using namespace ringside::control;
+using namespace ringside::config;
+using namespace ringside::session;
+using posix::Log;
 
 namespace {
 

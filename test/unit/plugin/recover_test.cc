@@ -93,8 +93,8 @@ std::vector<std::byte> ring_file(const RingFiles& directory, std::uint64_t untak
 TEST_CASE("A ring's file has what was not taken, and no more") {
   const RingFiles directory;
   const std::vector<std::byte> file = ring_file(directory, 10);
-  recover::RingImage image;
-  REQUIRE(recover::read_ring(file, image).is_ok());
+  journal::RingImage image;
+  REQUIRE(journal::read_ring(file, image).is_ok());
   REQUIRE(image.records.size() == 10);
   for (std::size_t i = 0; i < 10; ++i) {
     CHECK(image.records[i].payload.coll.count == 100'000 + i);
@@ -122,8 +122,8 @@ TEST_CASE("A ring's file has marks whole, or not at all") {
   pool.close_in_child();
   std::vector<std::byte> file = directory.file("ring.0000");
   {
-    recover::RingImage image;
-    REQUIRE(recover::read_ring(file, image).is_ok());
+    journal::RingImage image;
+    REQUIRE(journal::read_ring(file, image).is_ok());
     REQUIRE(image.records.size() == 4);
     CHECK(image.records[0].text == "first");
     CHECK(image.records[1].text == text + "train.py:17");
@@ -135,16 +135,16 @@ TEST_CASE("A ring's file has marks whole, or not at all") {
   std::fill_n(file.begin() + static_cast<std::ptrdiff_t>(sizeof(record::Ring) +
                                                          (end - 1) * sizeof(record::Slot)),
               sizeof(std::uint64_t), std::byte{0});
-  recover::RingImage torn;
-  REQUIRE(recover::read_ring(file, torn).is_ok());
+  journal::RingImage torn;
+  REQUIRE(journal::read_ring(file, torn).is_ok());
   CHECK(torn.records.size() == 2);
   // A length that the slots do not have.
   auto* const payload = file.data() + sizeof(record::Ring) + offsetof(record::Slot, first.payload);
   const std::uint16_t wrong_bytes = 900;
   std::memcpy(payload + offsetof(record::MarkPayload, text_bytes), &wrong_bytes,
               sizeof wrong_bytes);
-  recover::RingImage wrong;
-  REQUIRE(recover::read_ring(file, wrong).is_ok());
+  journal::RingImage wrong;
+  REQUIRE(journal::read_ring(file, wrong).is_ok());
   CHECK(wrong.records.size() == 1);
   CHECK(wrong.bad_records == 1);
 }
@@ -154,7 +154,7 @@ TEST_CASE("A process that died before it had written a word leaves nothing, and 
   const std::string rings = (directory.path / "ringside.job.host.1.2.rings").string();
   const auto make = [&](std::size_t bytes, const char* first_ring) {
     std::filesystem::create_directory(rings);
-    std::ofstream(rings + "/" + assemble::kJournalName) << std::string(bytes, '\0');
+    std::ofstream(rings + "/" + journal::kJournalName) << std::string(bytes, '\0');
     if (first_ring != nullptr) {
       std::ofstream(rings + "/" + first_ring) << std::string(4096, '\0');
     }
@@ -229,16 +229,16 @@ TEST_CASE("Whole lines are copied of a begun trace, plain or compressed, whereve
 TEST_CASE("A torn last record is not taken for one") {
   const RingFiles directory;
   std::vector<std::byte> file = ring_file(directory, 4);  // the last takes two slots
-  recover::RingImage whole;
-  REQUIRE(recover::read_ring(file, whole).is_ok());
+  journal::RingImage whole;
+  REQUIRE(journal::read_ring(file, whole).is_ok());
   REQUIRE(whole.records.size() == 4);
   // Slots 0 and 1, 2, 3, then 4 and 5 of the lap. As if the first had been stored and the second
   // not, which no order of stores allows, and as if neither commit word had been.
   const std::size_t slots = sizeof(record::Ring);
   for (const std::size_t torn : {std::size_t{5}, std::size_t{4}}) {
     std::memset(file.data() + slots + torn * sizeof(record::Slot), 0, 8);
-    recover::RingImage image;
-    REQUIRE(recover::read_ring(file, image).is_ok());
+    journal::RingImage image;
+    REQUIRE(journal::read_ring(file, image).is_ok());
     CHECK(image.records.size() == 3);
   }
 }
@@ -250,15 +250,15 @@ TEST_CASE("No field of a ring's head is trusted") {
     for (const int fill : {0x00, 0x7F, 0xFF}) {
       std::vector<std::byte> changed = file;
       std::memset(changed.data() + at, fill, 4);
-      recover::RingImage image;
-      static_cast<void>(recover::read_ring(changed, image));
+      journal::RingImage image;
+      static_cast<void>(journal::read_ring(changed, image));
       CHECK(image.records.size() <= file.size() / sizeof(record::Slot));
     }
   }
   for (const std::size_t size :
        {std::size_t{0}, sizeof(record::Ring) - 1, sizeof(record::Ring), file.size() - 1}) {
-    recover::RingImage image;
-    CHECK_FALSE(recover::read_ring(std::span(file).first(size), image).is_ok());
+    journal::RingImage image;
+    CHECK_FALSE(journal::read_ring(std::span(file).first(size), image).is_ok());
   }
 }
 
@@ -290,8 +290,8 @@ TEST_CASE(
 
   const std::vector<std::byte> file = directory.file("ring.0001");
   CHECK(file.size() == static_cast<std::size_t>(sysconf(_SC_PAGESIZE)));
-  recover::RingImage image;
-  REQUIRE(recover::read_ring(file, image).is_ok());
+  journal::RingImage image;
+  REQUIRE(journal::read_ring(file, image).is_ok());
   CHECK(image.is_only_head);
   CHECK(image.records.empty());
   CHECK(image.by_type[static_cast<std::size_t>(EventType::kColl)].produced == capacities[1]);

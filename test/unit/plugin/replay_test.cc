@@ -16,9 +16,9 @@ using test::kSecond;
 
 namespace {
 
-recover::KeptRecord kept(RecordKind kind, record::EventId id, std::int64_t ts_ns,
+journal::KeptRecord kept(RecordKind kind, record::EventId id, std::int64_t ts_ns,
                          std::uint64_t operation) {
-  recover::KeptRecord made{};
+  journal::KeptRecord made{};
   made.view.kind = kind;
   made.view.type = record::event_type(id);
   made.view.id = id;
@@ -29,8 +29,8 @@ recover::KeptRecord kept(RecordKind kind, record::EventId id, std::int64_t ts_ns
   return made;
 }
 
-recover::JournalImage journal_of_one_communicator() {
-  recover::JournalImage journal;
+journal::JournalImage journal_of_one_communicator() {
+  journal::JournalImage journal;
   assemble::Communicator communicator;
   communicator.context = 1;
   communicator.abi_version = 6;
@@ -41,7 +41,7 @@ recover::JournalImage journal_of_one_communicator() {
 }  // namespace
 
 TEST_CASE("Numbers that the process gave after the checkpoint are not given once more") {
-  recover::JournalImage journal = journal_of_one_communicator();
+  journal::JournalImage journal = journal_of_one_communicator();
   journal.checkpoint.next_operation = 7;
 
   // A call of which nothing came: it is given up waiting for, and gets a number, while the records
@@ -66,7 +66,7 @@ TEST_CASE("Numbers that the process gave after the checkpoint are not given once
 }
 
 TEST_CASE("A start whose parent was lost keeps its time, among slices that the trace has") {
-  recover::JournalImage journal = journal_of_one_communicator();
+  journal::JournalImage journal = journal_of_one_communicator();
   const auto lost = record::make_event_id(EventType::kCollApi, false, 0, 1);
   const auto coll = record::make_event_id(EventType::kColl, false, 0, 2);
   journal.records = {kept(RecordKind::kStart, coll, 1000, 7),
@@ -88,7 +88,7 @@ TEST_CASE("A start whose parent was lost keeps its time, among slices that the t
 }
 
 TEST_CASE("Calls that were open at the death nest, though they have begun at one time") {
-  recover::JournalImage journal = journal_of_one_communicator();
+  journal::JournalImage journal = journal_of_one_communicator();
   constexpr std::uint64_t kCalls = 100;
   for (std::uint64_t number = 1; number <= kCalls; ++number) {
     const auto call = record::make_event_id(EventType::kGroupApi, false, 0, number);
@@ -106,13 +106,13 @@ TEST_CASE("Calls that were open at the death nest, though they have begun at one
 }
 
 TEST_CASE("The second stop of a call is stale in the recovered account, and counted once") {
-  recover::JournalImage journal = journal_of_one_communicator();
+  journal::JournalImage journal = journal_of_one_communicator();
   const auto send = record::make_event_id(EventType::kP2p, false, 0, 1);
   journal.records = {kept(RecordKind::kStart, send, 0, 1), kept(RecordKind::kStop, send, 1000, 1),
                      kept(RecordKind::kStop, send, 2000, 0)};
   constexpr auto kType = static_cast<std::size_t>(EventType::kP2p);
   for (const bool is_counted : {false, true}) {
-    recover::RingImage ring;
+    journal::RingImage ring;
     ring.by_type[kType].produced = 4;  // and one of which nothing is left
     exporting::WriteCounts added;
     added.written[kType] = added.merged[kType] = 1;

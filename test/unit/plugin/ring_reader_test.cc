@@ -21,7 +21,7 @@ using namespace ringside;
 namespace {
 
 // A whole pass; how many records there were.
-std::uint64_t read_all(control::RingReader& reader, std::uint64_t until_ticks) {
+std::uint64_t read_all(drain::RingReader& reader, std::uint64_t until_ticks) {
   reader.begin(until_ticks);
   CHECK(reader.take_records());
   return reader.taken();
@@ -39,7 +39,7 @@ TEST_CASE("a read that took more than a quarter of a ring says so") {
   test::CollectingSink sink;
   assemble::Assembler assembler(sink);
   const assemble::ClockModel clock({1, 1, 1, 1});
-  control::RingReader reader(*pool, clock, assembler);
+  drain::RingReader reader(*pool, clock, assembler);
 
   const auto drained = [&](std::uint64_t records) {
     for (std::uint64_t i = 0; i < records; ++i) {
@@ -74,7 +74,7 @@ struct SteppingRings {
   std::uint64_t now_ns = 1000 * 1000 * kMs;
   std::uint64_t ticks_offset = 0;
   assemble::ClockModel clock{reading()};
-  control::RingReader reader{*pool, clock, assembler};
+  drain::RingReader reader{*pool, clock, assembler};
   std::uint64_t began = 0;
 
   explicit SteppingRings(std::size_t count) {
@@ -262,8 +262,8 @@ TEST_CASE("records of many rings come in the order of their ticks, and equal tic
   SteppingRings host(kRings);
   std::sort(host.rings.begin(), host.rings.end(),
             [](const record::Ring* a, const record::Ring* b) { return a->index < b->index; });
-  std::vector<std::byte> memory(assemble::Journal::kLeastBytes);
-  assemble::Journal journal(memory.data(), memory.size(), 1, 1);
+  std::vector<std::byte> memory(journal::Journal::kLeastBytes);
+  journal::Journal journal(memory.data(), memory.size(), 1, 1);
   host.reader.set_journal(journal);
   std::vector<std::deque<std::uint64_t>> left(kRings);  // ticks
   for (std::uint32_t ring = 0; ring < kRings; ++ring) {
@@ -277,11 +277,11 @@ TEST_CASE("records of many rings come in the order of their ticks, and equal tic
   }
   host.reader.begin(~std::uint64_t{0} - 1);
   CHECK(host.reader.take_records());
-  recover::JournalImage image;
-  REQUIRE(recover::read_journal(memory, image).is_ok());
+  journal::JournalImage image;
+  REQUIRE(journal::read_journal(memory, image).is_ok());
   REQUIRE(image.records.size() == kRings * 5);
   std::uint32_t ring = 0;
-  for (const recover::KeptRecord& record : image.records) {
+  for (const journal::KeptRecord& record : image.records) {
     // The last ring goes on as long as no other is older; else the first of the oldest is next.
     std::uint32_t next = left[ring].empty() ? kRings : ring;
     for (std::uint32_t other = 0; other < kRings; ++other) {
@@ -312,7 +312,7 @@ double record_ns(std::size_t rings) {
   test::CollectingSink sink;
   assemble::Assembler assembler(sink);
   const assemble::ClockModel clock({1, 1, 1, 1});
-  control::RingReader reader(*pool, clock, assembler);
+  drain::RingReader reader(*pool, clock, assembler);
   std::uint64_t ticks = 1;
   timespec used{};
   std::int64_t used_ns = 0;

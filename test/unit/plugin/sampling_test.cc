@@ -186,13 +186,13 @@ TEST_CASE("sends and receives are all kept") {
 }
 
 TEST_CASE("RINGSIDE_SAMPLE") {
-  CHECK(control::parse_sample("coll:1/16") == 16);
-  CHECK(control::parse_sample("coll:1/1000000") == 1'000'000);
-  CHECK(control::parse_sample("") == 1);
+  CHECK(config::parse_sample("coll:1/16") == 16);
+  CHECK(config::parse_sample("coll:1/1000000") == 1'000'000);
+  CHECK(config::parse_sample("") == 1);
   for (const char* wrong :
        {"coll", "coll:16", "coll:1/0", "coll:1/x", "coll:1/2K", "coll:2/3", "coll:1/1000001",
         "coll:1/2,", ",", "p2p:1/2", "coll:1/2,p2p:1/2", "window:1s/60s", "min:64K"}) {
     INFO(wrong);
-    CHECK_FALSE(control::parse_sample(wrong));
+    CHECK_FALSE(config::parse_sample(wrong));
   }
 }

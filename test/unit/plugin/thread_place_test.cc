@@ -21,7 +21,7 @@
 #include "test/unit/plugin/directory.h"
 
 using namespace ringside;
-using control::parse_cpu_list;
+using config::parse_cpu_list;
 
 namespace {
 
@@ -62,7 +62,7 @@ std::set<pid_t> drain_threads() {
 
 // A profiler whose drain thread has answered once. Profilers live as long as the process.
 struct Running {
-  explicit Running(control::Config config) : profiler(made(std::move(config))) {
+  explicit Running(config::Config config) : profiler(made(std::move(config))) {
     REQUIRE(profiler.session().dump(directory.file("dump.json").c_str()) == RINGSIDE_OK);
     for (const pid_t thread : drain_threads()) {
       tid = before.contains(thread) ? tid : thread;
@@ -70,14 +70,14 @@ struct Running {
     REQUIRE(tid != 0);
   }
   ~Running() { profiler.shut_down(); }
-  static control::Profiler& made(control::Config config) {
-    static std::vector<std::unique_ptr<control::Profiler>> profilers;
+  static process::Profiler& made(config::Config config) {
+    static std::vector<std::unique_ptr<process::Profiler>> profilers;
     config.ring_directory.clear();  // what others have left in /dev/shm is no matter of this test
-    return *profilers.emplace_back(std::make_unique<control::Profiler>(std::move(config)));
+    return *profilers.emplace_back(std::make_unique<process::Profiler>(std::move(config)));
   }
   const std::set<pid_t> before = drain_threads();
   Directory directory;
-  control::Profiler& profiler;
+  process::Profiler& profiler;
   pid_t tid = 0;
 };
 
@@ -98,7 +98,7 @@ TEST_CASE("lists of CPUs are read, and nothing else is") {
 TEST_CASE("the drain thread runs on the CPUs and at the nice value that were asked for") {
   const std::vector<int> before = allowed_cpus(0);
   const int nice_before = getpriority(PRIO_PROCESS, static_cast<id_t>(gettid()));
-  control::Config config;
+  config::Config config;
   config.drain_cpus = std::to_string(before.back());
   config.drain_nice = 19;
   const Running running(config);
@@ -112,7 +112,7 @@ TEST_CASE("the drain thread runs on the CPUs and at the nice value that were ask
 TEST_CASE("CPUs that the system refuses are one warning, and the thread runs") {
   const Directory directory;
   const std::vector<int> before = allowed_cpus(0);
-  control::Config config;
+  config::Config config;
   config.drain_cpus = "1023";
   config.log = directory.file("log");
   const Running running(config);

@@ -10,7 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "plugin/export/chrome_trace.h"
+#include "plugin/export/lines/chrome_trace.h"
 #include "test/unit/catch.h"
 #include "test/unit/plugin/directory.h"
 

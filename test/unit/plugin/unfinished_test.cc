@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "plugin/assemble/unfinished.h"
+#include "plugin/assemble/tables/unfinished.h"
 
 #include <algorithm>
 #include <random>

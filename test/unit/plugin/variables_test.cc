@@ -9,7 +9,7 @@
 #include "plugin/config/variable_names.h"
 #include "test/unit/catch.h"
 
-using namespace ringside::control;
+using namespace ringside::config;
 
 namespace {
 

@@ -3,7 +3,7 @@
 
 #include "test/unit/catch.h"
 
-using namespace ringside::control;
+using namespace ringside::session;
 using Due = WindowPlan::Due;
 
 namespace {
