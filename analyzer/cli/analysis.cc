@@ -27,6 +27,7 @@
 #include "analyzer/match/duplicate_files.h"
 #include "analyzer/metrics/graph_operations.h"
 #include "analyzer/metrics/graphs_by_file.h"
+#include "analyzer/replay/waits.h"
 #include "analyzer/report/align_report.h"
 #include "analyzer/report/numbers.h"
 #include "analyzer/report/profile_join_report.h"
@@ -322,6 +323,21 @@ void add_by_option(CLI::App& command, metrics::RowsBy& by, const std::string& he
 void add_stacks_option(CLI::App& command, AnalysisOptions& options) {
   command.add_flag("--stacks", options.has_stacks,
                    "Also show all frames of the stacks of these calls, where the dumps have them");
+}
+
+std::vector<metrics::RunIterations> Analysis::iterations(std::size_t length) const {
+  auto runs = alike ? report::figures_elsewhere()->iterations(facts(), length)
+                    : metrics::find_iterations(facts(), length);
+  replay::JobParts parts = job_parts(metrics::RowsBy::kCaller);
+  const bool is_seen = parts.coverage.is_enough();
+  for (const replay::Job& job : replay::make_jobs(std::move(parts), traces, matches)) {
+    for (metrics::RunIterations& run : runs) {
+      if (run.run == job.run) {
+        replay::add_waits(job, is_seen, run);
+      }
+    }
+  }
+  return runs;
 }
 
 report::Summary Analysis::summary(bool has_findings, metrics::RowsBy by) const {

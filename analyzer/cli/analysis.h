@@ -111,10 +111,7 @@ struct Analysis {
   /// Replays all runs, likewise. Operations of one kind have one group of `by`.
   replay::Replays& replays(metrics::RowsBy by = metrics::RowsBy::kCaller) const {
     if (!replays_.contains(by)) {
-      replays_[by] = alike
-                         ? replay::make_replays(report::figures_elsewhere()->job_parts(facts(), by),
-                                                traces, matches, by)
-                         : replay::find_replays(facts(), by);
+      replays_[by] = replay::make_replays(job_parts(by), traces, matches, by);
     }
     return replays_[by];
   }
@@ -132,15 +129,21 @@ struct Analysis {
     return alike ? report::figures_elsewhere()->overlap(facts()) : metrics::find_overlap(facts());
   }
   /// Says how long iterations took. `length`: as of metrics::find_iterations().
-  std::vector<metrics::RunIterations> iterations(std::size_t length) const {
-    return alike ? report::figures_elsewhere()->iterations(facts(), length)
-                 : metrics::find_iterations(facts(), length);
-  }
+  std::vector<metrics::RunIterations> iterations(std::size_t length) const;
   /// Sums all up. `has_findings`: replays() and network() will be asked for, which takes less time
   /// if all are found of the same reading of the operations.
   report::Summary summary(bool has_findings, metrics::RowsBy by = metrics::RowsBy::kKind) const;
 
  private:
+  replay::JobParts job_parts(metrics::RowsBy by) const {
+    if (alike) {
+      return report::figures_elsewhere()->job_parts(facts(), by);
+    }
+    replay::PartsFinder finder(facts(), by);
+    finder.add_all();
+    return finder.take();
+  }
+
   mutable std::optional<facts::Facts> facts_;
   mutable std::map<metrics::RowsBy, replay::Replays> replays_;
   mutable std::optional<metrics::Network> network_;

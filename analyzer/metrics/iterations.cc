@@ -15,8 +15,7 @@ namespace {
 
 // Nothing if the run has no operations with a time.
 std::optional<RunIterations> find_run(const facts::Facts& facts, const GlobalRanks& who,
-                                      std::uint32_t run, std::size_t length,
-                                      const Measured& measured) {
+                                      std::uint32_t run, std::size_t length) {
   const RunFollower follower(facts, who, run);
   const std::vector<std::uint64_t> calls = follower.calls_by_rank();
   const auto reference = choose_reference(calls);
@@ -32,30 +31,26 @@ std::optional<RunIterations> find_run(const facts::Facts& facts, const GlobalRan
   put_iterations(turns, followed, iteration_of);
   RunIterations found = make_run(run, calls, *reference, who, turns, std::move(followed));
   measure_iterations(facts, who, follower.operations_of(iteration_of), found.iterations.size(),
-                     measured, [&](std::uint32_t iteration, IterationParts&& parts) {
-                       fill_in(std::move(parts), facts.traces(), who, found.iterations[iteration]);
+                     [&](std::uint32_t iteration, std::vector<std::int64_t>&& busy_ns) {
+                       found.iterations[iteration].busy_ns = median_over_ranks(busy_ns);
                      });
+  found.iteration_of = std::move(iteration_of);
   sum_up(found);
   return found;
 }
 
 }  // namespace
 
-std::vector<RunIterations> find_iterations(const facts::Facts& facts, std::size_t length,
-                                           RankWaits* known) {
+std::vector<RunIterations> find_iterations(const facts::Facts& facts, std::size_t length) {
   const match::Matches& matches = facts.matches();
   const GlobalRanks who(facts.traces(), matches);
-  std::optional<RankWaits> made;
-  Measured measured;
-  measured.waits = known != nullptr ? known : &made.emplace(facts, who);
-  measured.are_known = known != nullptr;
   std::set<std::uint32_t> runs;
   for (const match::MatchedOperation& operation : matches.operations) {
     runs.insert(matches.communicators[operation.communicator].run);
   }
   std::vector<RunIterations> found;
   for (const std::uint32_t run : runs) {
-    if (auto of_run = find_run(facts, who, run, length, measured)) {
+    if (auto of_run = find_run(facts, who, run, length)) {
       found.push_back(std::move(*of_run));
     }
   }

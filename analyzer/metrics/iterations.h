@@ -6,22 +6,16 @@
 #define RINGSIDE_ANALYZER_METRICS_ITERATIONS_H
 
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "analyzer/facts/facts.h"
 #include "analyzer/metrics/distribution.h"
-#include "analyzer/metrics/rank_waits.h"
 #include "analyzer/model/trace.h"
 
 namespace ringside::metrics {
-
-/// All others' waits for one rank in an iteration, in the operations in which it surely came last.
-struct WaitedFor {
-  std::uint32_t rank = 0;  // index into GlobalRanks::all()
-  std::int64_t waited_ns = 0;
-};
 
 struct Iteration {
   std::int64_t start_ns = 0;  // its first call on the reference rank: epoch, common clock
@@ -32,16 +26,13 @@ struct Iteration {
   /// The time in which at least one operation ran on a rank: median over the ranks that saw one
   /// run.
   std::optional<std::int64_t> busy_ns;
-  /// The sum of all ranks' waits for those that were surely last. Nothing if the clocks or the
-  /// records tell it of no operation that synchronises.
+  /// What all ranks waited for others; nothing if no execution was seen. This and the next three
+  /// are filled in by replay::add_waits().
   std::optional<std::int64_t> waited_ns;
-  std::string slowest;        // the rank that most of that was for; empty if nobody was surely last
-  std::string slowest_host;   // where it runs
-  std::int64_t delay_ns = 0;  // by how much operations began later for it alone
-  std::uint64_t operations = 0;       // of the reference rank, extra ones among them
-  std::uint64_t synchronising = 0;    // operations of two ranks or more
-  std::uint64_t decided = 0;          // of them, those in which a rank surely waited for another
-  std::vector<WaitedFor> waited_for;  // by rank; the sum is waited_ns
+  std::string slowest;           // the rank that the others waited for most; may be empty
+  std::string slowest_host;      // where it runs
+  std::int64_t delay_ns = 0;     // how long they waited for it, where each waits at once
+  std::uint64_t operations = 0;  // of the reference rank, extra ones among them
 };
 
 /// The part of the reference rank's operations in which iterations were sought.
@@ -50,6 +41,9 @@ struct IterationScope {
   bool with_sizes = true;                     // sizes tell operations apart
   bool with_roots = true;                     // roots do
 };
+
+/// An operation that is in no iteration, or not here.
+inline constexpr std::uint32_t kNoIteration = std::numeric_limits<std::uint32_t>::max();
 
 /// An operation of an iteration, by the records of its lowest rank.
 struct PeriodCall {
@@ -93,13 +87,13 @@ struct RunIterations : RunPeriod {
   std::optional<Distribution> duration;  // over the iterations
   std::optional<Distribution> busy;
   std::optional<Distribution> waited;
+  /// By operation, or by its number in all processes together; kNoIteration of others.
+  std::vector<std::uint32_t> iteration_of;
 };
 
 /// The iterations of each run that has operations. `length`: take the sequence of so many
-/// operations that repeats most; 0: find the length. `known`: the waits in all operations; they are
-/// found where it is NULL.
-std::vector<RunIterations> find_iterations(const facts::Facts& facts, std::size_t length,
-                                           RankWaits* known = nullptr);
+/// operations that repeats most; 0: find the length.
+std::vector<RunIterations> find_iterations(const facts::Facts& facts, std::size_t length);
 
 }  // namespace ringside::metrics
 

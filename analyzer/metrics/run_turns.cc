@@ -284,7 +284,6 @@ void sum_up(RunIterations& run) {
   };
   run.duration = distribution(&Iteration::duration_ns);
   run.busy = distribution(&Iteration::busy_ns);
-  run.waited = distribution(&Iteration::waited_ns);
 }
 
 }  // namespace ringside::metrics

@@ -22,9 +22,6 @@
 
 namespace ringside::metrics {
 
-/// An operation that is in no iteration, or not here.
-inline constexpr std::uint32_t kNoIteration = std::numeric_limits<std::uint32_t>::max();
-
 /// The iterations as the reference called them.
 struct RunTurns {
   RunPeriod period;
@@ -111,7 +108,7 @@ PeriodCall period_call(const model::Traces& traces, const match::Matches& matche
 void put_iterations(const RunTurns& turns, const FollowedTurns& followed,
                     std::vector<std::uint32_t>& iteration_of);
 
-/// All of a run but what IterationParts tell. `calls_by_rank`, `reference`: as of the functions
+/// All of a run but what its operations took. `calls_by_rank`, `reference`: as of the functions
 /// above.
 RunIterations make_run(std::uint32_t run, const std::vector<std::uint64_t>& calls_by_rank,
                        std::uint32_t reference, const GlobalRanks& who, const RunTurns& turns,

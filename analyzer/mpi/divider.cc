@@ -308,7 +308,7 @@ metrics::Network Divider::network(const model::Traces& traces, const align::Alig
 std::vector<metrics::RunIterations> Divider::iterations(const facts::Facts& here,
                                                         std::size_t length) {
   begin(here);
-  return IterationsLeader(messages_, owner_, here).find(length, [&] { divide(here); });
+  return IterationsLeader(messages_, owner_, here).find(length);
 }
 
 metrics::Overlap Divider::overlap(const facts::Facts& here) {
@@ -338,23 +338,6 @@ metrics::FoundShares Divider::shares(const facts::Facts& here) {
     metrics::FoundShares more;
     model::unarchive(text, more);
     all.take(std::move(more));
-  });
-  return all;
-}
-
-metrics::LateWaits Divider::late_waits(const facts::Facts& here,
-                                       const std::vector<std::uint32_t>& but) {
-  begin(here);
-  divide(here);
-  std::vector<std::uint32_t> runs = but;
-  tell_others(messages_, Request::kLateWaits, model::archived(runs));
-  metrics::LateWaits all = metrics::find_late_waits(owner_.facts(), but);
-  hear_others(messages_, [&](std::string_view text) {
-    metrics::LateWaits more;
-    model::unarchive(text, more);
-    for (auto& [run, waits] : more) {
-      all[run].take(std::move(waits));
-    }
   });
   return all;
 }

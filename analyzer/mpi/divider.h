@@ -31,8 +31,6 @@ class Divider final : public report::FiguresElsewhere {
   std::vector<metrics::RunIterations> iterations(const facts::Facts& here,
                                                  std::size_t length) override;
   metrics::FoundShares shares(const facts::Facts& here) override;
-  metrics::LateWaits late_waits(const facts::Facts& here,
-                                const std::vector<std::uint32_t>& but) override;
 
  private:
   // The process that has a row, and the row's place among those of its file that are there.

@@ -4,21 +4,11 @@
 #include <set>
 #include <utility>
 
-#include "analyzer/metrics/rank_waits.h"
 #include "analyzer/metrics/run_turns.h"
 #include "analyzer/model/archive.h"
 #include "analyzer/mpi/asking.h"
 
 namespace ringside::mpi {
-namespace {
-
-void take_parts(PartsOfIterations& parts, const PartsOfIterations& more) {
-  for (const auto& [iteration, found] : more) {
-    parts[iteration].take(found);
-  }
-}
-
-}  // namespace
 
 IterationsLeader::IterationsLeader(Messages& messages, const Owner& owner, const facts::Facts& here)
     : messages_(messages), owner_(owner), here_(here), who_(here.traces(), here.matches()) {
@@ -36,20 +26,8 @@ void IterationsLeader::ask(IterationsRequest& request,
   hear_others(messages_, take);
 }
 
-void IterationsLeader::ask_for_parts(IterationsRequest::Step step, Begun& begun) const {
-  IterationsRequest request;
-  request.step = step;
-  request.run = begun.run.run;
-  request.iteration_of = begun.iteration_of;
-  ask(request, [&](std::string_view text) {
-    PartsOfIterations more;
-    model::unarchive(text, more);
-    take_parts(begun.parts, more);
-  });
-}
-
-std::optional<IterationsLeader::Begun> IterationsLeader::begin(std::uint32_t run,
-                                                               std::size_t length) const {
+std::optional<metrics::RunIterations> IterationsLeader::find_run(std::uint32_t run,
+                                                                 std::size_t length) const {
   IterationsRequest request;
   request.run = run;
   std::vector<std::uint64_t> calls(who_.all().size());
@@ -93,39 +71,31 @@ std::optional<IterationsLeader::Begun> IterationsLeader::begin(std::uint32_t run
       followed.take(std::move(more));
     });
   }
-  Begun begun;
-  begun.iteration_of.resize(owner_.operations(), metrics::kNoIteration);
-  metrics::put_iterations(turns, followed, begun.iteration_of);
-  begun.run = metrics::make_run(run, calls, *reference, who_, turns, std::move(followed));
-  ask_for_parts(IterationsRequest::Step::kRuns, begun);
-  return begun;
+  request.step = IterationsRequest::Step::kRuns;
+  request.calls.clear();
+  request.turns.clear();
+  request.iteration_of.assign(owner_.operations(), metrics::kNoIteration);
+  metrics::put_iterations(turns, followed, request.iteration_of);
+  metrics::RunIterations found =
+      metrics::make_run(run, calls, *reference, who_, turns, std::move(followed));
+  BusyInIterations busy_ns;
+  ask(request, [&](std::string_view text) {
+    BusyInIterations more;
+    model::unarchive(text, more);
+    for (const auto& [iteration, of_ranks] : more) {
+      std::vector<std::int64_t>& all = busy_ns[iteration];
+      all.insert(all.end(), of_ranks.begin(), of_ranks.end());
+    }
+  });
+  for (auto& [iteration, of_ranks] : busy_ns) {
+    found.iterations[iteration].busy_ns = metrics::median_over_ranks(of_ranks);
+  }
+  found.iteration_of = std::move(request.iteration_of);
+  metrics::sum_up(found);
+  return found;
 }
 
-void IterationsLeader::add_waits(Begun& begun) const {
-  ask_for_parts(IterationsRequest::Step::kWaits, begun);
-  std::vector<std::uint32_t> iteration_of(here_.matches().operations.size());
-  for (const auto& [number, index] : here_of_) {
-    iteration_of[index] = begun.iteration_of[number];
-  }
-  metrics::RankWaits waits(here_, who_);
-  metrics::Measured measured;
-  measured.runs = false;
-  measured.waits = &waits;
-  std::vector<metrics::IterationParts> parts(begun.run.iterations.size());
-  metrics::measure_iterations(
-      here_, who_, metrics::RunFollower(here_, who_, begun.run.run).operations_of(iteration_of),
-      parts.size(), measured, [&](std::uint32_t iteration, metrics::IterationParts&& found) {
-        parts[iteration] = std::move(found);
-      });
-  for (std::uint32_t i = 0; i < parts.size(); ++i) {
-    parts[i].take(begun.parts[i]);
-    metrics::fill_in(std::move(parts[i]), here_.traces(), who_, begun.run.iterations[i]);
-  }
-  metrics::sum_up(begun.run);
-}
-
-std::vector<metrics::RunIterations> IterationsLeader::find(std::size_t length,
-                                                           const std::function<void()>& divide) {
+std::vector<metrics::RunIterations> IterationsLeader::find(std::size_t length) {
   std::set<std::uint32_t> runs;
   const std::vector<match::Communicator>& communicators = here_.matches().communicators;
   for (std::uint32_t c = 0; c < communicators.size(); ++c) {
@@ -133,17 +103,11 @@ std::vector<metrics::RunIterations> IterationsLeader::find(std::size_t length,
       runs.insert(communicators[c].run);
     }
   }
-  std::vector<Begun> begun;
-  for (const std::uint32_t run : runs) {
-    if (auto one = begin(run, length)) {
-      begun.push_back(std::move(*one));
-    }
-  }
-  divide();
   std::vector<metrics::RunIterations> found;
-  for (Begun& one : begun) {
-    add_waits(one);
-    found.push_back(std::move(one.run));
+  for (const std::uint32_t run : runs) {
+    if (auto one = find_run(run, length)) {
+      found.push_back(std::move(*one));
+    }
   }
   return found;
 }

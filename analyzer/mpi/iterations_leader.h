@@ -28,21 +28,12 @@ class IterationsLeader {
   IterationsLeader(Messages& messages, const Owner& owner, const facts::Facts& here);
 
   /// `divide`: has all processes give their rows to the owners.
-  std::vector<metrics::RunIterations> find(std::size_t length, const std::function<void()>& divide);
+  std::vector<metrics::RunIterations> find(std::size_t length);
 
  private:
-  // A run until its waits are known.
-  struct Begun {
-    metrics::RunIterations run;
-    std::vector<std::uint32_t> iteration_of;  // by number of the operation
-    PartsOfIterations parts;
-  };
-
-  std::optional<Begun> begin(std::uint32_t run, std::size_t length) const;
-  void add_waits(Begun& begun) const;
+  std::optional<metrics::RunIterations> find_run(std::uint32_t run, std::size_t length) const;
   /// Calls take(text) for the answer of each process, this one too.
   void ask(IterationsRequest& request, const std::function<void(std::string_view)>& take) const;
-  void ask_for_parts(IterationsRequest::Step step, Begun& begun) const;
 
   Messages& messages_;
   const Owner& owner_;

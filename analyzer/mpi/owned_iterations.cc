@@ -3,11 +3,9 @@
 
 #include <algorithm>
 #include <mutex>
-#include <optional>
 #include <unordered_map>
 #include <utility>
 
-#include "analyzer/metrics/rank_waits.h"
 #include "analyzer/model/archive.h"
 
 namespace ringside::mpi {
@@ -71,28 +69,19 @@ std::string OwnedIterations::measure(const IterationsRequest& request) const {
   const facts::Facts& facts = owner_.facts();
   std::vector<std::uint32_t> iteration_of;  // of the operations that are here
   std::uint32_t iterations = 0;
-  for (std::size_t i = 0; i < owner_.numbers().size(); ++i) {
-    const bool needs_rows = owner_.calls().needs_rows(facts.matches().operations[i].communicator);
-    const bool has_waits = request.step == IterationsRequest::Step::kRuns || !needs_rows;
-    const std::uint32_t number = owner_.numbers()[i];
-    iteration_of.push_back(has_waits ? request.iteration_of[number] : metrics::kNoIteration);
+  for (const std::uint32_t number : owner_.numbers()) {
+    iteration_of.push_back(request.iteration_of[number]);
     if (iteration_of.back() != metrics::kNoIteration) {
       iterations = std::max(iterations, iteration_of.back() + 1);
     }
   }
-  std::optional<metrics::RankWaits> waits;
-  metrics::Measured measured;
-  if (request.step == IterationsRequest::Step::kWaits) {
-    measured.runs = false;
-    measured.waits = &waits.emplace(facts, who_);
-  }
-  PartsOfIterations found;
+  BusyInIterations found;
   std::mutex mutex;
   metrics::measure_iterations(
       facts, who_, metrics::RunFollower(facts, who_, request.run).operations_of(iteration_of),
-      iterations, measured, [&](std::uint32_t iteration, metrics::IterationParts&& parts) {
+      iterations, [&](std::uint32_t iteration, std::vector<std::int64_t>&& busy_ns) {
         const std::lock_guard lock(mutex);
-        found[iteration] = std::move(parts);
+        found[iteration] = std::move(busy_ns);
       });
   return model::archived(found);
 }

@@ -17,15 +17,14 @@
 
 namespace ringside::mpi {
 
-/// One step to the iterations of a run. The first four need all rows of a rank, and so come before
-/// Owner::divide(); the last needs all rows of an operation.
+/// One step to the iterations of a run. They need all rows of a rank, and so come before
+/// Owner::divide().
 struct IterationsRequest {
   enum class Step : std::uint8_t {
     kCalls,   // -> how many each rank made
     kTurns,   // of `reference` and `length` -> RunTurns, of no calls where its rows are not here
     kFollow,  // `calls` and `turns` -> FollowedTurns
-    kRuns,    // `iteration_of` -> IterationParts by iteration: what ran on the ranks
-    kWaits,   // the same -> IterationParts: who was waited for
+    kRuns,    // `iteration_of` -> BusyInIterations
   };
   Step step = Step::kCalls;
   std::uint32_t run = 0;
@@ -41,7 +40,8 @@ struct IterationsRequest {
   }
 };
 
-using PartsOfIterations = std::map<std::uint32_t, metrics::IterationParts>;
+/// By iteration, for how long operations ran on each rank.
+using BusyInIterations = std::map<std::uint32_t, std::vector<std::int64_t>>;
 
 class OwnedIterations {
  public:

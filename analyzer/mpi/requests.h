@@ -24,7 +24,6 @@
 //   kDivide  Division -> nothing
 //   kWaiting nothing -> Overlap with the waits of some ranks; all give each other these
 //   kShares  nothing -> FoundShares of some ranks; all give each other the times of these
-//   kLateWaits the runs that are not wanted -> LateWaits
 //   kJobParts RowsBy -> replay::JobParts
 //   kSum     RowsBy -> metrics::SummedRows
 //   kFigures WantedDurations -> FoundDurations
@@ -69,7 +68,6 @@ enum class Request : std::uint64_t {
   kDivide,
   kWaiting,
   kShares,
-  kLateWaits,
   kJobParts,
   kSum,
   kFigures,

@@ -10,7 +10,6 @@
 
 #include "analyzer/load/other_processes.h"
 #include "analyzer/load/trace_loader.h"
-#include "analyzer/metrics/late_map.h"
 #include "analyzer/model/archive.h"
 #include "analyzer/mpi/keeper.h"
 #include "analyzer/mpi/owned_iterations.h"
@@ -174,11 +173,6 @@ void serve_figures(Messages& messages, Request what, std::string_view text, Keep
   } else if (what == Request::kShares) {
     metrics::FoundShares shares = owner.shares(messages);
     messages.send(0, model::archived(shares));
-  } else if (what == Request::kLateWaits) {
-    std::vector<std::uint32_t> but;
-    model::unarchive(text, but);
-    metrics::LateWaits waits = metrics::find_late_waits(owner.facts(), but);
-    messages.send(0, model::archived(waits));
   } else if (what == Request::kDivide) {
     Division division;
     model::unarchive(text, division);
@@ -244,7 +238,6 @@ void serve(Messages& messages) {
       case Request::kDivide:
       case Request::kWaiting:
       case Request::kShares:
-      case Request::kLateWaits:
       case Request::kJobParts:
       case Request::kSum:
       case Request::kFigures:

@@ -30,16 +30,9 @@ class Walk {
   }
 
  private:
-  std::uint32_t rank_of(std::uint32_t kernel) const {
-    const auto next = std::upper_bound(
-        job_.ranks.begin(), job_.ranks.end(), kernel,
-        [](std::uint32_t one, const JobRank& rank) { return one < rank.first_kernel; });
-    return static_cast<std::uint32_t>(next - job_.ranks.begin()) - 1;
-  }
-
   void add(Spent spent, std::uint32_t kernel, std::int64_t time_ns) {
     if (time_ns > 0) {
-      const std::uint32_t rank = rank_of(kernel);
+      const std::uint32_t rank = job_.rank_of(kernel);
       path_.parts.push_back({spent, kernel, rank, time_ns});
       for (auto* const sums : {&path_.spent_ns, &path_.of_rank_ns[rank]}) {
         std::int64_t& sum_ns = (*sums)[static_cast<std::size_t>(spent)];

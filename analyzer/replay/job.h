@@ -58,7 +58,8 @@ struct Transfer {
   std::uint32_t first_member = 0;  // its kernels are Job::members from here on
   std::uint32_t member_count = 0;
   Needs needs = Needs::kAll;
-  std::uint64_t number = 0;  // of its operation: MatchedOperation::number
+  std::uint32_t operation = 0;  // its index, or its number in all processes together
+  std::uint64_t number = 0;     // of its operation: MatchedOperation::number
   /// How long its data took: the shortest time of its kernels, as the last rank to come waits for
   /// nobody.
   std::int64_t time_ns = 0;
@@ -93,6 +94,13 @@ struct Job {
   }
   std::span<const Kernel> kernels_of(const JobRank& rank) const {
     return std::span(kernels).subspan(rank.first_kernel, rank.kernel_count);
+  }
+  /// The rank of a kernel, as an index into `ranks`.
+  std::uint32_t rank_of(std::uint32_t kernel) const;
+  /// The operation of a kernel; kNone of one that no other rank takes part in.
+  std::uint32_t operation_of(std::uint32_t kernel) const {
+    const std::span<const std::uint32_t> own = transfers_of(kernel);
+    return own.empty() ? kNone : transfers[own.front()].operation;
   }
   /// How long a kernel waited for other ranks. The first one of a rank waits until all have
   /// started, which counts nowhere.

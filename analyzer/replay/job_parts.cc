@@ -313,7 +313,7 @@ std::uint32_t PartsFinder::add_kernel(OfThread& own, std::uint32_t index, const 
   kernel.rank = who_.of(operation.communicator, part.member);
   kernel.kind = kind_of(own, operation, execution.bytes.value_or(0));
   kernel.signature = signature;
-  kernel.operation = numbers_.empty() ? index : numbers_[index];
+  kernel.operation = number_of(index);
   kernel.is_open = is_open;
   kernel.start_ns = *execution.start_ns;
   kernel.end_ns = *execution.end_ns;
@@ -322,13 +322,14 @@ std::uint32_t PartsFinder::add_kernel(OfThread& own, std::uint32_t index, const 
   return static_cast<std::uint32_t>(own.parts.kernels.size() - 1);
 }
 
-void PartsFinder::add_transfer(OfThread& own, Needs needs, std::uint64_t number,
-                               std::span<const SeenMember> members) {
+void PartsFinder::add_transfer(OfThread& own, Needs needs, std::uint32_t index,
+                               std::span<const SeenMember> members) const {
   if (members.empty()) {
     return;
   }
   own.parts.transfers.push_back({static_cast<std::uint32_t>(own.parts.members.size()),
-                                 static_cast<std::uint32_t>(members.size()), needs, number, 0});
+                                 static_cast<std::uint32_t>(members.size()), needs,
+                                 number_of(index), facts_.matches().operations[index].number, 0});
   own.parts.members.insert(own.parts.members.end(), members.begin(), members.end());
 }
 
@@ -354,7 +355,7 @@ void PartsFinder::add_collective(OfThread& own, std::uint32_t index, std::span<c
         own, index, parts[i], execution,
         signature_of(operation.func, execution.bytes.value_or(0), communicator.nranks), is_open);
     if (group != first_of_group_.end()) {
-      const std::uint32_t first = numbers_.empty() ? group->second : numbers_[group->second];
+      const std::uint32_t first = number_of(group->second);
       own.parts.kernels[kernel].has_group = true;
       own.parts.kernels[kernel].group = kFirstGroupKey + first;
     }
@@ -363,8 +364,7 @@ void PartsFinder::add_collective(OfThread& own, std::uint32_t index, std::span<c
   if (needs != Needs::kAll && root) {
     std::swap(own.members[0], own.members[*root]);
   }
-  add_transfer(own, needs != Needs::kAll && !root ? Needs::kAll : needs, operation.number,
-               own.members);
+  add_transfer(own, needs != Needs::kAll && !root ? Needs::kAll : needs, index, own.members);
 }
 
 // A message each: of a group that is a pattern, the sends find their receives by their ranks.
@@ -403,7 +403,7 @@ void PartsFinder::add_messages(OfThread& own, std::uint32_t index, std::span<con
     for (; end < messages.size() && messages[end].first == messages[first].first; ++end) {
       own.members.push_back(messages[end].second);
     }
-    add_transfer(own, Needs::kAll, operation.number, own.members);
+    add_transfer(own, Needs::kAll, index, own.members);
     first = end;
   }
 }

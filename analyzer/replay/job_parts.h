@@ -111,8 +111,11 @@ class PartsFinder {
   std::uint32_t add_kernel(OfThread& own, std::uint32_t index, const match::Part& part,
                            const model::Execution& execution, std::uint32_t signature,
                            bool is_open);
-  static void add_transfer(OfThread& own, Needs needs, std::uint64_t number,
-                           std::span<const SeenMember> members);
+  void add_transfer(OfThread& own, Needs needs, std::uint32_t index,
+                    std::span<const SeenMember> members) const;
+  std::uint32_t number_of(std::uint32_t index) const {
+    return numbers_.empty() ? index : numbers_[index];
+  }
   std::uint32_t kind_of(OfThread& own, const match::MatchedOperation& operation,
                         std::uint64_t bytes) const;
 

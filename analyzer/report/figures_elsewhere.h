@@ -12,7 +12,6 @@
 #include "analyzer/facts/facts.h"
 #include "analyzer/metrics/grouping.h"
 #include "analyzer/metrics/iterations.h"
-#include "analyzer/metrics/late_map.h"
 #include "analyzer/metrics/network.h"
 #include "analyzer/metrics/overlap.h"
 #include "analyzer/metrics/rows.h"
@@ -45,9 +44,6 @@ class FiguresElsewhere {
                                                          std::size_t length) = 0;
   /// Finds what TimeShares finds.
   virtual metrics::FoundShares shares(const facts::Facts& here) = 0;
-  /// Finds what find_late_waits() finds.
-  virtual metrics::LateWaits late_waits(const facts::Facts& here,
-                                        const std::vector<std::uint32_t>& but) = 0;
 };
 
 /// Nothing, unless they were set.

@@ -192,7 +192,7 @@ def check_commands(page, ringside, directory):
     assert "20 operations" in done.stderr or "--top-slowest" not in command
     assert "--from" in commands[-1], commands
     assert " 3 operations" in done.stderr, done.stderr  # of one iteration
-    assert "who was last is sure in" in page.run(
+    assert "others waited" in page.run(
         "document.querySelector('#late rect.mark').dispatchEvent(new PointerEvent('pointerenter'));"
         "return document.getElementById('tip').textContent")
 
@@ -324,8 +324,8 @@ def main():
             check_contrast(runs)
             spoilt = directory / "spoilt.html"
             text = late.read_text(encoding="utf-8")
-            assert text.count('"late_maps": ') == 1
-            spoilt.write_text(text.replace('"late_maps": ', '"no_maps": '), encoding="utf-8")
+            assert text.count('"wait_maps": ') == 1
+            spoilt.write_text(text.replace('"wait_maps": ', '"no_maps": '), encoding="utf-8")
             check_guard(Page(driver, spoilt))
             for log in ("browser", "performance"):
                 driver.get_log(log)  # they tell of it

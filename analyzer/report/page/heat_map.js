@@ -9,9 +9,9 @@ const kLeastOpacity = 0.06;
 
 // rows: [{label, short, after, strong}]; columns: [{label}]; cells: [{row, column, part}] with part
 // from 0 to 1, or null where nothing is there; describe(cell): the hint; kind: the class that has
-// the colour; under: {label, parts}, a line of bars below the columns; take(cell): on a click.
+// the colour; take(cell): on a click.
 export function addHeatMap(
-    place, {rows, columns, cells, describe, label, axis, square, under, take, kind = 'cell'}) {
+    place, {rows, columns, cells, describe, label, axis, square, take, kind = 'cell'}) {
   return addChart(place, label, (svg, width) => {
     const narrow = width < 520;
     const nameOf = (row) => (narrow && row.short) || row.label;
@@ -74,29 +74,7 @@ export function addHeatMap(
                 (cell) =>
                     cell.part > 0 ? kLeastOpacity + (1 - kLeastOpacity) * Math.sqrt(cell.part) : 0);
     makeRoving(svg, marks, describe, label, take);
-    if (!under) return top + cellHeight * rows.length + 8;
-    const base = cellHeight * rows.length + 22;
-    group.append('text')
-        .attr('x', -8)
-        .attr('y', base)
-        .attr('dy', '-.2em')
-        .attr('text-anchor', 'end')
-        .text(under.label);
-    group.selectAll('.under')
-        .data(under.parts)
-        .enter()
-        .append('rect')
-        .attr('class', 'under')
-        .attr('x', (part, i) => i * cellWidth + gap / 2)
-        .attr('width', Math.max(0.5, cellWidth - gap))
-        .attr('y', (part) => base - 16 * part)
-        .attr('height', (part) => 16 * part);
-    group.append('line')
-        .attr('class', 'base')
-        .attr('x2', cellWidth * columns.length)
-        .attr('y1', base)
-        .attr('y2', base);
-    return top + base + 8;
+    return top + cellHeight * rows.length + 8;
   });
 }
 

@@ -95,7 +95,7 @@ void write_moment(JsonWriter& json, std::int64_t at_ns, std::int64_t zero_ns) {
   json.number({}, static_cast<double>(at_ns - zero_ns) / 1e9, 6);
 }
 
-void write_map(JsonWriter& json, const PageData& data, const metrics::LateMap& map,
+void write_map(JsonWriter& json, const PageData& data, const replay::WaitMap& map,
                std::int64_t zero_ns) {
   const std::vector<metrics::Iteration>* iterations = nullptr;
   for (const metrics::RunIterations& run : data.iterations) {
@@ -109,7 +109,7 @@ void write_map(JsonWriter& json, const PageData& data, const metrics::LateMap& m
   json.integer("ranks", map.ranks);
   // The end of the last column may not be known: it counts as if it were as long as the others.
   std::vector<double> known_ns;
-  for (const metrics::LateColumn& column : map.columns) {
+  for (const replay::WaitColumn& column : map.columns) {
     if (column.duration_ns > 0) {
       known_ns.push_back(static_cast<double>(column.duration_ns));
     }
@@ -117,15 +117,12 @@ void write_map(JsonWriter& json, const PageData& data, const metrics::LateMap& m
   std::sort(known_ns.begin(), known_ns.end());
   const double usual_ns = known_ns.empty() ? 0 : metrics::median(known_ns);
   json.begin_array("columns");
-  for (const metrics::LateColumn& column : map.columns) {
+  for (const replay::WaitColumn& column : map.columns) {
     json.begin_row();
     json.integer({}, column.first);
     json.integer({}, column.last);
     write_integer(json, column.start_ns);
     write_integer(json, column.duration_ns);
-    json.integer({}, column.operations);
-    json.integer({}, column.decided);
-    json.number({}, percent(column.decided, column.operations).value_or(0), 1);
     if (iterations != nullptr) {
       const metrics::Iteration& last = (*iterations)[column.last - 1];
       write_moment(json, (*iterations)[column.first - 1].start_ns, zero_ns);
@@ -136,12 +133,12 @@ void write_map(JsonWriter& json, const PageData& data, const metrics::LateMap& m
   }
   json.end_array();
   json.begin_array("rows");
-  for (const metrics::LateRow& row : map.rows) {
+  for (const replay::WaitRow& row : map.rows) {
     json.begin_object();
     json.text("label", row.label);
     json.text("host", row.host);
     json.integer("ranks", row.ranks);
-    write_integer(json, row.caused_wait_ns, "caused_wait_ns");
+    write_integer(json, row.others_waited_ns, "others_waited_ns");
     json.begin_row("cells_ns");
     for (const std::int64_t cell_ns : row.cells_ns) {
       write_integer(json, cell_ns);
@@ -260,14 +257,14 @@ void write_share_bars(JsonWriter& json, const PageData& data) {
   json.end_array();
 }
 
-void write_late_maps(JsonWriter& json, const PageData& data) {
-  json.begin_array("late_maps");
-  for (std::size_t i = 0; i < std::min(data.late_maps.size(), kMaps); ++i) {
-    write_map(json, data, data.late_maps[i], data.shares.first_call_ns);
+void write_wait_maps(JsonWriter& json, const PageData& data) {
+  json.begin_array("wait_maps");
+  for (std::size_t i = 0; i < std::min(data.wait_maps.size(), kMaps); ++i) {
+    write_map(json, data, data.wait_maps[i], data.shares.first_call_ns);
   }
   json.end_array();
-  json.integer("late_maps_left_out",
-               data.late_maps.size() - std::min(data.late_maps.size(), kMaps));
+  json.integer("wait_maps_left_out",
+               data.wait_maps.size() - std::min(data.wait_maps.size(), kMaps));
 }
 
 void write_matrices(JsonWriter& json, const metrics::Network& network) {

@@ -17,11 +17,11 @@
 #include "analyzer/match/matcher.h"
 #include "analyzer/match/verdict.h"
 #include "analyzer/metrics/iterations.h"
-#include "analyzer/metrics/late_map.h"
 #include "analyzer/metrics/network.h"
 #include "analyzer/metrics/time_shares.h"
 #include "analyzer/model/trace.h"
 #include "analyzer/replay/run_replay.h"
+#include "analyzer/replay/wait_map.h"
 #include "analyzer/report/document.h"
 #include "analyzer/report/health.h"
 #include "analyzer/report/json_writer.h"
@@ -41,7 +41,7 @@ struct PageData {
   replay::Replays replays{};
   std::vector<metrics::RunIterations> iterations{};
   metrics::FoundShares shares{};
-  std::vector<metrics::LateMap> late_maps{};
+  std::vector<replay::WaitMap> wait_maps{};
   metrics::Network network{};
   std::optional<Document> hang{};  // nothing where no operation is in flight
   /// Gives the findings their commands; nothing: they have none.
@@ -69,9 +69,9 @@ Table bandwidth_table(const Summary& summary);
 Table shares_table(const std::vector<metrics::RankShares>& shares);
 Table traces_table(const PageData& data);
 
-/// Writes key "share_bars", key "late_maps" and key "matrices".
+/// Writes key "share_bars", key "wait_maps" and key "matrices".
 void write_share_bars(JsonWriter& json, const PageData& data);
-void write_late_maps(JsonWriter& json, const PageData& data);
+void write_wait_maps(JsonWriter& json, const PageData& data);
 void write_matrices(JsonWriter& json, const metrics::Network& network);
 
 /// Raised when the page of an older version would misread the data; docs/report.md lists the keys.

@@ -249,7 +249,7 @@ std::string page_json(const PageData& data) {
   write_figures(json, data);
   write_sections(json, sections);
   write_share_bars(json, data);
-  write_late_maps(json, data);
+  write_wait_maps(json, data);
   write_matrices(json, data.network);
   write_tables(json, documents, own);
   json.end_object();

@@ -6,8 +6,8 @@
 
 #include "analyzer/match/describe.h"
 #include "analyzer/metrics/global_ranks.h"
-#include "analyzer/metrics/rank_waits.h"
 #include "analyzer/model/parallel.h"
+#include "analyzer/replay/waits.h"
 #include "analyzer/report/align_report.h"
 #include "analyzer/report/figures_elsewhere.h"
 #include "analyzer/report/page/page_data.h"
@@ -71,11 +71,27 @@ std::vector<Cell> bandwidth_row(const std::string& label, const metrics::Row& ro
   return cells;
 }
 
+void add_wait_maps(PageData& data) {
+  for (const auto& replay : data.replays.runs) {
+    const replay::Job& job = replay->job();
+    const auto run =
+        std::find_if(data.iterations.begin(), data.iterations.end(),
+                     [&](const metrics::RunIterations& one) { return one.run == job.run; });
+    const bool has_iterations = run != data.iterations.end();
+    if (has_iterations) {
+      replay::add_waits(job, data.replays.coverage.is_enough(), *run);
+    }
+    replay::WaitMap map = replay::make_wait_map(job, has_iterations ? &*run : nullptr);
+    if (!map.rows.empty()) {
+      data.wait_maps.push_back(std::move(map));
+    }
+  }
+}
+
 // Measures all operations, whose rows are here.
 void measure(const facts::Facts& facts, const model::Problems& problems,
              std::vector<std::string> duplicates, PageData& data) {
   const metrics::GlobalRanks who(data.traces, data.matches);
-  metrics::RankWaits waits(facts, who);
   replay::PartsFinder parts(facts, metrics::RowsBy::kCaller);
   {
     // All that needs the facts of the operations is found of one reading of them.
@@ -84,21 +100,18 @@ void measure(const facts::Facts& facts, const model::Problems& problems,
                                 [&](std::size_t thread, const facts::SeenOperation& seen) {
                                   shares.add(thread, seen);
                                   parts.add(thread, seen);
-                                  waits.add(thread, seen);
                                 });
     data.shares = shares.finish();
   }
   const std::array<std::function<void()>, 3> sections = {
-      [&] {
-        data.iterations = metrics::find_iterations(facts, 0, &waits);
-        data.late_maps = metrics::find_late_maps(facts, data.iterations);
-      },
+      [&] { data.iterations = metrics::find_iterations(facts, 0); },
       [&] {
         data.replays =
             replay::make_replays(parts.take(), data.traces, data.matches, metrics::RowsBy::kCaller);
       },
       [&] { data.network = metrics::find_network(data.traces, data.alignment); }};
   for_each_on_cores(sections.size(), [&](std::size_t, std::size_t i) { sections[i](); });
+  add_wait_maps(data);
 }
 
 // Has other processes measure operations, too. They give away the rows of the network first, and
@@ -110,11 +123,9 @@ void measure_elsewhere(const facts::Facts& facts, const model::Problems& problem
       figures.network(data.traces, data.alignment, data.elsewhere->matches.communicators);
   data.iterations = figures.iterations(facts, 0);
   data.shares = figures.shares(facts);
-  data.late_maps = metrics::find_late_maps(
-      data.traces, data.matches, data.iterations,
-      [&](const std::vector<std::uint32_t>& but) { return figures.late_waits(facts, but); });
   data.replays = replay::make_replays(figures.job_parts(facts, metrics::RowsBy::kCaller),
                                       data.traces, data.matches, metrics::RowsBy::kCaller);
+  add_wait_maps(data);
   data.summary =
       make_summary(data.traces, data.matches, data.alignment, problems, std::move(duplicates),
                    metrics::RowsBy::kKind, figures.rows(facts, metrics::RowsBy::kKind));

@@ -6,7 +6,7 @@ import {drawBandwidth, seriesLegend} from 'page/bandwidth_chart';
 import {chooser, commandLine, csvButton, csvText, element, withCode} from 'page/element';
 import {durationText, gbsText, integerText, kNone, percentText, prose, severityMark} from 'page/format';
 import {drawIterations} from 'page/iterations_chart';
-import {drawLateMap} from 'page/late_map';
+import {drawWaitMap} from 'page/wait_map';
 import {drawMatrix} from 'page/network_chart';
 import {objects} from 'page/rows';
 import {drawShares} from 'page/shares_chart';
@@ -113,11 +113,11 @@ function addHealth(data) {
 function addLate(place, data) {
   const {sentences, notes} = data.sections.late;
   addLead(place, sentences);
-  const maps = data.late_maps;
+  const maps = data.wait_maps;
   const chart = element('div');
   const show = (i) => {
     chart.replaceChildren();
-    drawLateMap(chart, data, maps[i]);
+    drawWaitMap(chart, data, maps[i]);
   };
   if (maps.length > 0) {
     addLead(
@@ -130,10 +130,10 @@ function addLate(place, data) {
     place.append(chart);
     show(0);
   } else if (sentences.length === 0) {
-    addLead(place, ['There is no operation of which it is sure who came last.']);
+    addLead(place, ['No rank waited for another.']);
   }
-  if (data.late_maps_left_out)
-    addNotes(place, [`${data.late_maps_left_out} more runs are not drawn`]);
+  if (data.wait_maps_left_out)
+    addNotes(place, [`${data.wait_maps_left_out} more runs are not drawn`]);
   addTable(place, 'stragglers_ranks', data.tables.stragglers_ranks);
   addNotes(place, notes);
 }

@@ -32,7 +32,7 @@ const kDefinitions = {
   enqueued_ns: 'shares',
   outside_ns: 'shares',
   undivided: 'shares',
-  caused_wait_ns: 'others-waited',
+  others_waited_ns: 'others-waited',
   cost_percent: 'cost',
   own_ns: 'own-time',
   own_ratio: 'own-time',

@@ -7,6 +7,8 @@
 #include <random>
 #include <string>
 
+#include "analyzer/replay/job_parts.h"
+#include "analyzer/replay/waits.h"
 #include "test/unit/analyzer/trace_builder.h"
 #include "test/unit/catch.h"
 
@@ -81,7 +83,15 @@ class Job {
     const model::Traces& traces = builder_.traces();
     const match::Matches matches = match::match_operations(traces);
     const align::Alignment alignment = align::Alignment::estimate(traces);
-    return find_iterations(facts::Facts(traces, matches, alignment), length);
+    const facts::Facts facts(traces, matches, alignment);
+    auto runs = find_iterations(facts, length);
+    replay::PartsFinder parts(facts, metrics::RowsBy::kKind);
+    parts.add_all();
+    for (const replay::Job& job : replay::make_jobs(parts.take(), traces, matches)) {
+      REQUIRE(job.run == runs.at(0).run);
+      replay::add_waits(job, true, runs[0]);
+    }
+    return runs;
   }
   model::Traces& traces() { return builder_.traces(); }
 

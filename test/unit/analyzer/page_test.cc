@@ -84,23 +84,24 @@ TEST_CASE("where an absent rank may have been the last, only a part of the waiti
   CHECK(shares[0].waiting_ns + shares[0].open_ns == 17'000);
 }
 
-TEST_CASE("the map of late ranks holds all that others waited, by iteration or by time") {
+TEST_CASE("the map of waiting holds all that others waited, by iteration or by time") {
   for (const std::uint64_t operations : {5U, 400U}) {
     const Made made(two_ranks(3'000, 13'000, 20'000, operations));
     const PageData page = made.page();
-    REQUIRE(page.late_maps.size() == 1);
-    const metrics::LateMap& map = page.late_maps[0];
+    REQUIRE(page.wait_maps.size() == 1);
+    const replay::WaitMap& map = page.wait_maps[0];
     CHECK(map.has_iterations == (operations > 5));
     CHECK(map.ranks == 2);
-    CHECK(map.columns.size() <= metrics::kLateColumns);
+    CHECK(map.columns.size() <= replay::kMapColumns);
     REQUIRE(map.rows.size() == 1);
     CHECK(map.rows[0].label == "rank 1");
-    CHECK(map.rows[0].caused_wait_ns == static_cast<std::int64_t>(10'000 * operations));
+    // The first operation of a rank counts nowhere.
+    CHECK(map.rows[0].others_waited_ns == static_cast<std::int64_t>(10'000 * (operations - 1)));
     std::int64_t sum_ns = 0;
     for (const std::int64_t cell_ns : map.rows[0].cells_ns) {
       sum_ns += cell_ns;
     }
-    CHECK(sum_ns == map.rows[0].caused_wait_ns);
+    CHECK(sum_ns == map.rows[0].others_waited_ns);
     if (map.has_iterations) {
       CHECK(map.columns.back().last == operations);
       CHECK(map.columns[0].duration_ns == 7 * 100'000);

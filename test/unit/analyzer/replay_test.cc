@@ -10,6 +10,7 @@
 #include "analyzer/model/archive.h"
 #include "analyzer/replay/critical_path.h"
 #include "analyzer/replay/run_replay.h"
+#include "analyzer/replay/waits.h"
 #include "test/unit/analyzer/trace_builder.h"
 #include "test/unit/catch.h"
 
@@ -109,6 +110,45 @@ TEST_CASE("who starts late slows no job") {
   CHECK_FALSE(made.run().slow().worst);
   CHECK(made.run().waited_ns() == 0);
   CHECK(made.run().job().wall_ns() == (39 * 11 + 1) * kMs);
+}
+
+TEST_CASE("what a rank has waited for another one is not waited for it") {
+  // Ranks 0 and 1, 2 and 3 reduce in pairs, then 0 and 2, 1 and 3. Rank 0 comes 5 ms late: rank 1
+  // waits for it, and comes late to rank 3, too.
+  TraceBuilder builder;
+  for (std::uint32_t rank = 0; rank < 4; ++rank) {
+    model::TraceFile& file = builder.add_file(rank, rank < 2 ? "0xa" : "0xb");
+    file.contexts[1].rank = rank % 2;
+    model::Context& across = file.contexts[2];
+    across = file.contexts[1];
+    across.comm = rank % 2 == 0 ? "0xc" : "0xd";
+    across.rank = rank / 2;
+    for (std::uint64_t seq = 0; seq < 20; ++seq) {
+      const auto at_ns = static_cast<std::int64_t>(1 + seq * 20) * kMs;
+      const std::int64_t late_ns = 5 * kMs;
+      set_times(builder.add("AllReduce", seq), at_ns, at_ns + (rank == 0 ? late_ns : 0),
+                at_ns + kMs + (rank < 2 ? late_ns : 0));
+      const std::int64_t after_ns = at_ns + 2 * kMs;
+      model::Operation& second = builder.add("AllGather", seq);
+      set_times(second, after_ns, after_ns + (rank < 2 ? late_ns : 0), after_ns + kMs + late_ns);
+      second.context = 2;
+      --file.contexts[1].operations;
+      ++across.operations;
+    }
+  }
+  Made made(builder);
+  const Job& job = made.run().job();
+  std::vector<std::uint32_t> columns;
+  for (std::uint32_t i = 0; i < job.kernels.size(); ++i) {
+    columns.push_back((i - job.ranks[job.rank_of(i)].first_kernel) / 2);
+  }
+  std::vector<std::int64_t> waited_ns(4);
+  for_each_waited_for(job, columns,
+                      [&](const WaitedFor& one) { waited_ns[one.rank] += one.waited_ns; });
+  // The first operation of a rank counts nowhere.
+  CHECK(waited_ns[0] == (19 + 20) * 5 * kMs);
+  CHECK(waited_ns[1] <= 5 * kMs);
+  CHECK(waited_ns[2] + waited_ns[3] == 0);
 }
 
 TEST_CASE("a sender that is late is named, and a receiver that waits for it is not") {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// A map of who was late: ranks by iterations or time.
+// A map of the ranks that the others waited for: by iterations or time.
 
 import {commandLine, csvButton, csvText, element} from 'page/element';
 import {durationText, integerText, percentText} from 'page/format';
@@ -22,13 +22,13 @@ function drawable(map) {
     columns: map.columns.map((one) => one.map(Number)),
     rows: map.rows.map((row) => ({
                          ...row,
-                         caused_wait_ns: Number(row.caused_wait_ns),
+                         others_waited_ns: Number(row.others_waited_ns),
                          cells_ns: row.cells_ns.map(Number)
                        })),
   };
 }
 
-export function drawLateMap(place, data, given) {
+export function drawWaitMap(place, data, given) {
   const map = drawable(given);
   const late = lateRanks(data);
   const hosts = new Set(map.rows.map((row) => row.host)).size;
@@ -51,7 +51,7 @@ export function drawLateMap(place, data, given) {
     rows: map.rows.map((row) => ({
                          label: name(row),
                          short: short(row),
-                         after: durationText(row.caused_wait_ns),
+                         after: durationText(row.others_waited_ns),
                          strong: late.has(row.label)
                        })),
     columns: map.columns.map(
@@ -64,20 +64,13 @@ export function drawLateMap(place, data, given) {
         map.columns[0][1] > map.columns[0][0] ?
         `iteration, ${integerText(map.columns[0][1])} in each column` :
         'iteration',
-    under: {
-      label: 'sure',
-      parts: map.columns.map((one) => one[6] / 100)
-    },
     describe: (cell) =>
         `${name(map.rows[cell.row])}\n${map.columns_are === 'time' ? 'from' : 'iteration'} ` +
         `${columnText(map, map.columns[cell.column])}\nothers waited ${durationText(cell.ns)}` +
-        (isShare && map.columns[cell.column][3] > 0 ?
-             `, ${percentText(cell.percent)} of the ranks’ time` :
-             '') +
-        `\nwho was last is sure in ${integerText(map.columns[cell.column][5])} of ${
-            integerText(map.columns[cell.column][4])} operations`,
+        (isShare && map.columns[cell.column][3] > 0 ? `, ${percentText(cell.percent)} of the ranks’ time` :
+                                                      ''),
     take: (cell) => {
-      const [from, to] = map.columns[cell.column].slice(7);
+      const [from, to] = map.columns[cell.column].slice(4);
       if (to > from && data.merge_command) {
         command.replaceChildren(commandLine(
             `Timeline of iteration ${columnText(map, map.columns[cell.column])}`,
@@ -94,21 +87,21 @@ export function drawLateMap(place, data, given) {
                 [1, `${kFull_percent} % of the ranks’ time, or more`]
               ] :
               [[0, '0'], [0.25, 'a quarter'], [1, `most: ${durationText(most)}`]]),
-      element('a', {href: '#g-late-share'}, 'definitions'), element('span', {class: 'push'}),
+      element('a', {href: '#g-others-waited'}, 'definitions'), element('span', {class: 'push'}),
       csvButton(
-          'late',
+          'waits',
           () => csvText(
               [
                 'rank', 'host', 'ranks',
                 map.columns_are === 'time' ? 'since_first_ns' : 'first_iteration', 'last_iteration',
-                'others_waited_ns', 'operations', 'surely_last'
+                'others_waited_ns'
               ],
               cells.map((cell) => {
                 const row = map.rows[cell.row];
                 const [first, last, start] = given.columns[cell.column];
                 return [
                   row.label, row.host, row.ranks, map.columns_are === 'time' ? start : first, last,
-                  given.rows[cell.row].cells_ns[cell.column], ...map.columns[cell.column].slice(4, 6)
+                  given.rows[cell.row].cells_ns[cell.column]
                 ];
               })))));
 }

@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "analyzer/replay/waits.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <map>
+#include <optional>
+#include <utility>
+
+#include "analyzer/model/saturating.h"
+#include "analyzer/replay/slow_ranks.h"
+
+namespace ringside::replay {
+namespace {
+
+class Waits {
+ public:
+  Waits(const Job& job, const std::vector<std::uint32_t>& columns)
+      : job_(job),
+        columns_(columns),
+        waited_ns_(job.kernels.size()),
+        before_ns_(job.kernels.size()),
+        last_of_(job.transfers.size()) {
+    for (std::uint32_t i = 0; i < job.kernels.size(); ++i) {
+      waited_ns_[i] = job.waited_ns(i);
+    }
+    for (const JobRank& rank : job.ranks) {
+      for (std::uint32_t i = rank.first_kernel + 1; i < rank.first_kernel + rank.kernel_count;
+           ++i) {
+        // The first kernel of a rank counts nowhere.
+        if (columns[i] == columns[i - 1] && i - 1 != rank.first_kernel) {
+          before_ns_[i] = add_saturating(before_ns_[i - 1], waited_ns_[i - 1]);
+        }
+      }
+    }
+    for (std::size_t i = 0; i < last_of_.size(); ++i) {
+      const std::span<const std::uint32_t> members = job.kernels_of(job.transfers[i]);
+      last_of_[i] = *std::min_element(
+          members.begin(), members.end(),
+          [&](std::uint32_t a, std::uint32_t b) { return waited_ns_[a] < waited_ns_[b]; });
+    }
+  }
+
+  WaitedFor of(std::uint32_t transfer) const {
+    const std::uint32_t last = last_of_[transfer];
+    WaitedFor found;
+    found.column = columns_[last];
+    if (found.column == kNone || is_first(last)) {
+      return found;
+    }
+    for (const std::uint32_t kernel : job_.kernels_of(job_.transfers[transfer])) {
+      if (kernel == last || is_first(kernel) || columns_[kernel] == kNone ||
+          transfer_of(kernel) != transfer) {
+        continue;
+      }
+      const std::int64_t passed_on_ns =
+          std::max<std::int64_t>(before_ns_[last] - before_ns_[kernel], 0);
+      const std::int64_t own_ns = std::max<std::int64_t>(waited_ns_[kernel] - passed_on_ns, 0);
+      found.waited_ns = add_saturating(found.waited_ns, own_ns);
+      found.longest_ns = std::max(found.longest_ns, own_ns);
+    }
+    if (found.waited_ns > 0) {
+      found.rank = job_.rank_of(last);
+    }
+    return found;
+  }
+
+ private:
+  bool is_first(std::uint32_t kernel) const {
+    return job_.ranks[job_.rank_of(kernel)].first_kernel == kernel;
+  }
+  // The one that a kernel waited for.
+  std::uint32_t transfer_of(std::uint32_t kernel) const {
+    const std::span<const std::uint32_t> own = job_.transfers_of(kernel);
+    return *std::min_element(own.begin(), own.end(), [&](std::uint32_t a, std::uint32_t b) {
+      return waited_ns_[last_of_[a]] < waited_ns_[last_of_[b]];
+    });
+  }
+
+  const Job& job_;
+  const std::vector<std::uint32_t>& columns_;
+  std::vector<std::int64_t> waited_ns_;  // by kernel
+  std::vector<std::int64_t> before_ns_;  // likewise: by its rank, before it, in its column
+  std::vector<std::uint32_t> last_of_;   // by transfer: the kernel that waited least
+};
+
+}  // namespace
+
+void for_each_waited_for(const Job& job, const std::vector<std::uint32_t>& columns,
+                         const std::function<void(const WaitedFor&)>& visit) {
+  const Waits waits(job, columns);
+  for (std::uint32_t i = 0; i < job.transfers.size(); ++i) {
+    const WaitedFor found = waits.of(i);
+    if (found.waited_ns > 0) {
+      visit(found);
+    }
+  }
+}
+
+std::vector<std::uint32_t> iterations_of(const Job& job, const metrics::RunIterations& run) {
+  static_assert(metrics::kNoIteration == kNone);
+  std::vector<std::uint32_t> iterations(job.kernels.size(), kNone);
+  for (std::uint32_t i = 0; i < iterations.size() && !run.iterations.empty(); ++i) {
+    const std::uint32_t operation = job.operation_of(i);
+    iterations[i] = operation == kNone ? kNone : run.iteration_of[operation];
+  }
+  return iterations;
+}
+
+void add_waits(const Job& job, bool names_ranks, metrics::RunIterations& run) {
+  const std::vector<std::uint32_t> columns = iterations_of(job, run);
+  std::vector<std::optional<std::int64_t>> waited_ns(run.iterations.size());
+  for (const JobRank& rank : job.ranks) {
+    job.for_each_wait(rank, [&](std::uint32_t kernel, std::int64_t wait_ns) {
+      if (columns[kernel] != kNone) {
+        auto& sum_ns = waited_ns[columns[kernel]];
+        sum_ns = add_saturating(sum_ns.value_or(0), wait_ns);
+      }
+    });
+  }
+  std::map<std::pair<std::uint32_t, std::uint32_t>, WaitedFor> by_rank;  // by iteration first
+  for_each_waited_for(job, columns, [&](const WaitedFor& one) {
+    WaitedFor& sum = by_rank[{one.column, one.rank}];
+    sum.waited_ns = add_saturating(sum.waited_ns, one.waited_ns);
+    sum.longest_ns = add_saturating(sum.longest_ns, one.longest_ns);
+  });
+  std::vector<std::int64_t> all_ns;
+  for (std::size_t i = 0; i < waited_ns.size(); ++i) {
+    run.iterations[i].waited_ns = waited_ns[i];
+    if (waited_ns[i]) {
+      all_ns.push_back(*waited_ns[i]);
+    }
+  }
+  run.waited = metrics::distribution_of(all_ns);
+  const double least_ns = kLeastCost * (run.duration ? run.duration->median_ns : 0);
+  for (auto first = by_rank.begin(); names_ranks && least_ns > 0 && first != by_rank.end();) {
+    const auto end = by_rank.lower_bound({first->first.first + 1, 0});
+    const auto most = std::max_element(first, end, [](const auto& a, const auto& b) {
+      return a.second.waited_ns < b.second.waited_ns;
+    });
+    if (static_cast<double>(most->second.longest_ns) >= least_ns) {
+      metrics::Iteration& iteration = run.iterations[first->first.first];
+      iteration.slowest = job.ranks[most->first.second].label;
+      iteration.slowest_host = job.ranks[most->first.second].host;
+      iteration.delay_ns = most->second.longest_ns;
+    }
+    first = end;
+  }
+}
+
+}  // namespace ringside::replay
