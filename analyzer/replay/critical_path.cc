@@ -17,10 +17,11 @@ class Walk {
   }
 
   CriticalPath take() {
-    const std::vector<std::int64_t>& ends_ns = replay_.ends_ns();
-    auto at = static_cast<std::uint32_t>(std::max_element(ends_ns.begin(), ends_ns.end()) -
-                                         ends_ns.begin());
-    path_.length_ns = ends_ns[at];
+    std::uint32_t at = 0;
+    for (std::uint32_t kernel = 0; kernel < job_.kernels.size(); ++kernel) {
+      at = replay_.end_ns(kernel) > replay_.end_ns(at) ? kernel : at;
+    }
+    path_.length_ns = replay_.end_ns(at);
     // From the end of a kernel to the end before it that it waited for.
     while (at != kNone) {
       at = before_start(last_to_come(at));
@@ -43,16 +44,15 @@ class Walk {
 
   // The kernel for whose start the end of this one waited, in the transfer that ended last.
   std::uint32_t last_to_come(std::uint32_t kernel) {
-    const std::vector<std::int64_t>& starts_ns = replay_.starts_ns();
-    const std::int64_t end_ns = replay_.ends_ns()[kernel];
+    const std::int64_t end_ns = replay_.end_ns(kernel);
     std::uint32_t last = kernel;
-    std::int64_t longest_ns = end_ns - starts_ns[kernel];
+    std::int64_t longest_ns = end_ns - replay_.start_ns(kernel);
     for (const std::uint32_t number : job_.transfers_of(kernel)) {
       const Transfer& transfer = job_.transfers[number];
       for (const std::uint32_t member : job_.kernels_of(transfer)) {
         // Of all that it may have waited for, the one after whose start it took just that long.
-        if (starts_ns[member] + transfer.time_ns == end_ns &&
-            end_ns - starts_ns[member] < longest_ns) {
+        if (replay_.start_ns(member) + transfer.time_ns == end_ns &&
+            end_ns - replay_.start_ns(member) < longest_ns) {
           last = member;
           longest_ns = transfer.time_ns;
         }
@@ -65,7 +65,7 @@ class Walk {
   // The kernel whose end the start of this one waited for; kNone: it is the begin of the run.
   std::uint32_t before_start(std::uint32_t kernel) {
     const std::uint32_t before = job_.kernels[kernel].stream_before;
-    if (before != kNone && replay_.ends_ns()[before] >= replay_.ready_ns()[kernel]) {
+    if (before != kNone && replay_.end_ns(before) >= replay_.ready_ns(kernel)) {
       return before;
     }
     for (;;) {

@@ -130,20 +130,7 @@ class Builder {
         place_of_(parts.kernels.size()) {}
 
   std::vector<Job> make() {
-    std::vector<std::uint32_t> order;
-    for (std::uint32_t i = 0; i < parts_.kernels.size(); ++i) {
-      if (joiner_.first_of(i) == i) {
-        order.push_back(i);
-      }
-    }
-    std::sort(order.begin(), order.end(), [&](std::uint32_t a, std::uint32_t b) {
-      const SeenKernel& one = parts_.kernels[a];
-      const SeenKernel& other = parts_.kernels[b];
-      const std::uint32_t run = run_of(one);
-      const std::uint32_t other_run = run_of(other);
-      return std::tie(run, one.rank, one.start_ns, one.end_ns, one.operation, a) <
-             std::tie(other_run, other.rank, other.start_ns, other.end_ns, other.operation, b);
-    });
+    const std::vector<std::uint32_t> order = in_order();
     for (std::size_t first = 0; first < order.size();) {
       const std::uint32_t run = run_of(parts_.kernels[order[first]]);
       std::size_t end = first;
@@ -166,6 +153,46 @@ class Builder {
  private:
   std::uint32_t run_of(const SeenKernel& kernel) const {
     return matches_.communicators[parts_.kinds[kernel.kind].communicator].run;
+  }
+
+  // By run, rank and start. A rank has nearly all of its kernels in order already.
+  std::vector<std::uint32_t> in_order() const {
+    std::map<std::pair<std::uint32_t, std::uint32_t>, std::vector<std::uint32_t>> by_rank;
+    std::vector<std::vector<std::uint32_t>*> last(who_.all().size());  // of the run before
+    std::vector<std::uint32_t> last_run(who_.all().size());
+    for (std::uint32_t i = 0; i < parts_.kernels.size(); ++i) {
+      if (joiner_.first_of(i) != i) {
+        continue;
+      }
+      const SeenKernel& one = parts_.kernels[i];
+      const std::uint32_t run = run_of(one);
+      if (last[one.rank] == nullptr || last_run[one.rank] != run) {
+        last[one.rank] = &by_rank[{run, one.rank}];
+        last_run[one.rank] = run;
+      }
+      last[one.rank]->push_back(i);
+    }
+    std::vector<std::vector<std::uint32_t>*> ranks;
+    for (auto& [rank, kernels] : by_rank) {
+      ranks.push_back(&kernels);
+    }
+    for_each_on_cores(ranks.size(), [&](std::size_t, std::size_t i) {
+      const auto is_before = [&](std::uint32_t a, std::uint32_t b) {
+        const SeenKernel& one = parts_.kernels[a];
+        const SeenKernel& other = parts_.kernels[b];
+        return std::tie(one.start_ns, one.end_ns, one.operation, a) <
+               std::tie(other.start_ns, other.end_ns, other.operation, b);
+      };
+      if (!std::is_sorted(ranks[i]->begin(), ranks[i]->end(), is_before)) {
+        std::sort(ranks[i]->begin(), ranks[i]->end(), is_before);
+      }
+    });
+    std::vector<std::uint32_t> order;
+    order.reserve(parts_.kernels.size());
+    for (const std::vector<std::uint32_t>* const kernels : ranks) {
+      order.insert(order.end(), kernels->begin(), kernels->end());
+    }
+    return order;
   }
 
   void add_kernels(std::span<const std::uint32_t> order, Job& job) {
@@ -476,7 +503,11 @@ void PartsFinder::add_all() {
 JobParts PartsFinder::take() {
   JobParts all;
   for (OfThread& own : of_thread_) {
-    all.take(own.parts);
+    if (&own == &of_thread_.front()) {
+      all = std::move(own.parts);
+    } else {
+      all.take(own.parts);
+    }
     own = {};
   }
   return all;

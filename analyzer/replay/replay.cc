@@ -12,76 +12,46 @@ namespace ringside::replay {
 Replay::Replay(const Job& job, const OwnTimes& times)
     : job_(job),
       times_(times),
+      place_of_(job.kernels.size()),
       ready_ns_(job.kernels.size()),
       starts_ns_(job.kernels.size()),
-      ends_ns_(job.kernels.size()),
-      pending_(job.kernels.size()),
-      missing_(job.transfers.size()) {
-  find_order();
-}
-
-void Replay::clear() {
-  std::fill(ends_ns_.begin(), ends_ns_.end(), 0);
-  for (std::uint32_t kernel = 0; kernel < pending_.size(); ++kernel) {
-    // One more, so that a kernel without transfers has not ended before it started.
-    pending_[kernel] = static_cast<std::uint32_t>(job_.transfers_of(kernel).size()) + 1;
-  }
-  for (std::size_t i = 0; i < missing_.size(); ++i) {
-    missing_[i] = job_.transfers[i].member_count;
-  }
-}
-
-template <typename Own, typename Time, typename Ended>
-void Replay::start(std::uint32_t kernel, const Own& own, const Time& time, const Ended& ended) {
-  const Anchor anchor = times_.anchors[kernel];
-  const std::uint32_t before = job_.kernels[kernel].stream_before;
-  ready_ns_[kernel] =
-      anchor.kernel == kNone
-          ? 0
-          : add_saturating(anchor.is_end ? ends_ns_[anchor.kernel] : ready_ns_[anchor.kernel],
-                           own(kernel));
-  starts_ns_[kernel] =
-      before == kNone ? ready_ns_[kernel] : std::max(ready_ns_[kernel], ends_ns_[before]);
-  const auto end = [&](std::uint32_t one, std::int64_t end_ns) {
-    ends_ns_[one] = std::max(ends_ns_[one], end_ns);
-    if (--pending_[one] == 0) {
-      ended(one);
-    }
-  };
-  const auto transfers = job_.transfers_of(kernel);
-  end(kernel,
-      add_saturating(starts_ns_[kernel], transfers.empty() ? job_.kernels[kernel].wall_ns() : 0));
-  for (const std::uint32_t number : transfers) {
-    if (--missing_[number] > 0) {
-      continue;
-    }
-    const Transfer& transfer = job_.transfers[number];
-    const auto members = job_.kernels_of(transfer);
-    const std::int64_t time_ns = time(number);
-    std::int64_t last_ns = 0;
-    for (const std::uint32_t member : members) {
-      last_ns = std::max(last_ns, starts_ns_[member]);
-    }
-    for (const std::uint32_t member : members) {
-      const bool is_root = member == members.front();
-      const std::int64_t needed_ns =
-          transfer.needs == Needs::kAll || (transfer.needs == Needs::kToRoot && is_root) ? last_ns
-          : transfer.needs == Needs::kFromRoot
-              ? std::max(starts_ns_[member], starts_ns_[members.front()])
-              : starts_ns_[member];
-      end(member, add_saturating(needed_ns, time_ns));
-    }
+      ends_ns_(job.kernels.size()) {
+  const std::vector<std::uint32_t> order = find_order();
+  if (order.size() == job.kernels.size()) {
+    make_steps(order);
   }
 }
 
 // The order depends on who needs whom only, and not on how long anything takes. So it is found
-// once.
-void Replay::find_order() {
-  clear();
-  order_.reserve(job_.kernels.size());
+// once. A kernel has ended once all kernels of its transfers have started.
+std::vector<std::uint32_t> Replay::find_order() {
+  std::vector<std::uint32_t> order;
+  order.reserve(job_.kernels.size());
+  std::vector<std::uint32_t> pending(job_.kernels.size());  // transfers of each that have not ended
+  for (std::uint32_t kernel = 0; kernel < pending.size(); ++kernel) {
+    // One more, so that a kernel without transfers has not ended before it started.
+    pending[kernel] = static_cast<std::uint32_t>(job_.transfers_of(kernel).size()) + 1;
+  }
+  std::vector<std::uint32_t> missing;  // kernels of each transfer that have not started
+  missing.reserve(job_.transfers.size());
+  for (const Transfer& transfer : job_.transfers) {
+    missing.push_back(transfer.member_count);
+  }
   std::vector<std::uint32_t> next(job_.ranks.size());
   std::unordered_map<std::uint32_t, std::vector<std::uint32_t>> waiting;  // ranks, by kernel
   std::deque<std::uint32_t> ready;
+  const auto is_known = [&](std::uint32_t kernel) {
+    return kernel == kNone || pending[kernel] == 0;
+  };
+  const auto end = [&](std::uint32_t kernel) {
+    if (--pending[kernel] > 0) {
+      return;
+    }
+    if (const auto found = waiting.find(kernel); found != waiting.end()) {
+      ready.insert(ready.end(), found->second.begin(), found->second.end());
+      waiting.erase(found);
+    }
+  };
   for (std::uint32_t rank = 0; rank < job_.ranks.size(); ++rank) {
     ready.push_back(rank);
   }
@@ -89,7 +59,7 @@ void Replay::find_order() {
     const std::uint32_t rank = ready.front();
     ready.pop_front();
     const JobRank& one = job_.ranks[rank];
-    while (next[rank] < one.kernel_count) {
+    for (; next[rank] < one.kernel_count; ++next[rank]) {
       const std::uint32_t kernel = one.first_kernel + next[rank];
       const Anchor anchor = times_.anchors[kernel];
       const std::uint32_t before = job_.kernels[kernel].stream_before;
@@ -100,28 +70,91 @@ void Replay::find_order() {
         waiting[unknown].push_back(rank);
         break;
       }
-      order_.push_back(kernel);
-      ++next[rank];
-      start(
-          kernel, [](std::uint32_t) { return std::int64_t{0}; },
-          [](std::uint32_t) { return std::int64_t{0}; },
-          [&](std::uint32_t ended) {
-            if (const auto found = waiting.find(ended); found != waiting.end()) {
-              ready.insert(ready.end(), found->second.begin(), found->second.end());
-              waiting.erase(found);
-            }
-          });
+      place_of_[kernel] = static_cast<std::uint32_t>(order.size());
+      order.push_back(kernel);
+      end(kernel);
+      for (const std::uint32_t number : job_.transfers_of(kernel)) {
+        if (--missing[number] == 0) {
+          transfers_.push_back(number);
+          for (const std::uint32_t member : job_.kernels_of(job_.transfers[number])) {
+            end(member);
+          }
+        }
+      }
     }
+  }
+  return order;
+}
+
+void Replay::make_steps(const std::vector<std::uint32_t>& order) {
+  const auto place_of = [&](std::uint32_t kernel) {
+    return kernel == kNone ? kNone : place_of_[kernel];
+  };
+  steps_.reserve(order.size());
+  for (const std::uint32_t kernel : order) {
+    const Anchor anchor = times_.anchors[kernel];
+    Step& step = steps_.emplace_back();
+    step.anchor = place_of(anchor.kernel);
+    step.is_anchor_end = anchor.is_end;
+    step.before = place_of(job_.kernels[kernel].stream_before);
+    step.is_alone = job_.transfers_of(kernel).empty();
+    if (step.is_alone) {
+      alone_ns_.push_back(job_.kernels[kernel].wall_ns());
+    }
+  }
+  members_.reserve(job_.members.size());
+  for (const std::uint32_t member : job_.members) {
+    members_.push_back(place_of_[member]);
+  }
+  // A transfer has all of its kernels once the last of them has started.
+  for (const std::uint32_t transfer : transfers_) {
+    const Transfer& one = job_.transfers[transfer];
+    const auto members = std::span(members_).subspan(one.first_member, one.member_count);
+    ++steps_[*std::max_element(members.begin(), members.end())].transfers_end;
+  }
+  std::uint32_t end = 0;
+  for (Step& step : steps_) {
+    end += step.transfers_end;
+    step.transfers_end = end;
+  }
+}
+
+void Replay::end_transfer(std::uint32_t transfer, std::int64_t time_ns) {
+  const Transfer& one = job_.transfers[transfer];
+  const auto members = std::span(members_).subspan(one.first_member, one.member_count);
+  std::int64_t last_ns = 0;
+  for (const std::uint32_t member : members) {
+    last_ns = std::max(last_ns, starts_ns_[member]);
+  }
+  for (const std::uint32_t member : members) {
+    const bool is_root = member == members.front();
+    const std::int64_t needed_ns =
+        one.needs == Needs::kAll || (one.needs == Needs::kToRoot && is_root) ? last_ns
+        : one.needs == Needs::kFromRoot ? std::max(starts_ns_[member], starts_ns_[members.front()])
+                                        : starts_ns_[member];
+    ends_ns_[member] = std::max(ends_ns_[member], add_saturating(needed_ns, time_ns));
   }
 }
 
 std::int64_t Replay::run(std::span<const std::int64_t> own_ns,
                          std::span<const std::int64_t> transfer_ns) {
-  clear();
-  for (const std::uint32_t kernel : order_) {
-    start(
-        kernel, [&](std::uint32_t one) { return own_ns[one]; },
-        [&](std::uint32_t transfer) { return transfer_ns[transfer]; }, [](std::uint32_t) {});
+  std::size_t alone = 0;
+  std::uint32_t transfer = 0;
+  for (std::uint32_t place = 0; place < steps_.size(); ++place) {
+    const Step& step = steps_[place];
+    const std::int64_t ready_ns =
+        step.anchor == kNone
+            ? 0
+            : add_saturating(step.is_anchor_end ? ends_ns_[step.anchor] : ready_ns_[step.anchor],
+                             own_ns[place]);
+    const std::int64_t start_ns =
+        step.before == kNone ? ready_ns : std::max(ready_ns, ends_ns_[step.before]);
+    ready_ns_[place] = ready_ns;
+    starts_ns_[place] = start_ns;
+    ends_ns_[place] = add_saturating(start_ns, step.is_alone ? alone_ns_[alone++] : 0);
+    for (; transfer < step.transfers_end; ++transfer) {
+      end_transfer(transfers_[transfer], transfer_ns[transfers_[transfer]]);
+    }
   }
   return ends_ns_.empty() ? 0 : *std::max_element(ends_ns_.begin(), ends_ns_.end());
 }

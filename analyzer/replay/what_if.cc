@@ -53,7 +53,11 @@ WhatIf::WhatIf(const Job& job)
     work_ns_[role] = sum_ns / static_cast<double>(places_.roles()[role].ranks.size());
   }
   if (replay_.is_possible()) {
-    replayed_ns_ = replay_.run(times_.own_ns, transfer_ns_);
+    own_ns_.resize(job.kernels.size());
+    for (std::uint32_t kernel = 0; kernel < own_ns_.size(); ++kernel) {
+      own_ns_[replay_.place_of(kernel)] = times_.own_ns[kernel];
+    }
+    replayed_ns_ = replay_.run(own_ns_, transfer_ns_);
     as_it_was_ns_ = replay_.ends_ns();
     fidelity_ = find_fidelity();
   }
@@ -65,9 +69,9 @@ double WhatIf::find_fidelity() const {
   double most = 0;
   for (const JobRank& rank : job_.ranks) {
     const auto kernels = job_.kernels_of(rank);
-    const std::size_t last = rank.first_kernel + rank.kernel_count - 1;
+    const std::uint32_t last = rank.first_kernel + rank.kernel_count - 1;
     const std::int64_t took_ns = kernels.back().end_ns - kernels.front().end_ns;
-    const std::int64_t takes_ns = as_it_was_ns_[last] - as_it_was_ns_[rank.first_kernel];
+    const std::int64_t takes_ns = replay_.end_ns(last) - replay_.end_ns(rank.first_kernel);
     if (took_ns > 0) {
       most = std::max(most, static_cast<double>(takes_ns) / static_cast<double>(took_ns));
     }
@@ -123,10 +127,11 @@ void WhatIf::make_like_others(const Role& role, const std::vector<bool>& is_chos
       for (std::uint32_t i = place; i < one.kernel_count; i += role.length) {
         const std::uint32_t kernel = one.first_kernel + i;
         if (times_.is_seen[kernel]) {
-          const auto was_ns = static_cast<double>(own_ns[kernel]);
+          std::int64_t& own_one_ns = own_ns[replay_.place_of(kernel)];
+          const auto was_ns = static_cast<double>(own_one_ns);
           const double new_ns =
-              usual_ns.empty() ? was_ns : same_place(own_ns[kernel], mine_ns, usual_ns);
-          own_ns[kernel] = static_cast<std::int64_t>(std::min(was_ns, new_ns));
+              usual_ns.empty() ? was_ns : same_place(own_one_ns, mine_ns, usual_ns);
+          own_one_ns = static_cast<std::int64_t>(std::min(was_ns, new_ns));
         }
       }
     }
@@ -149,17 +154,17 @@ void WhatIf::balance(std::vector<std::int64_t>& own_ns) const {
         }
       };
       each([&](std::uint32_t kernel) {
-        sum_ns += static_cast<double>(own_ns[kernel]);
+        sum_ns += static_cast<double>(own_ns[replay_.place_of(kernel)]);
         ++count;
       });
       const auto mean_ns = static_cast<std::int64_t>(factor * sum_ns / std::max(count, 1.0));
-      each([&](std::uint32_t kernel) { own_ns[kernel] = mean_ns; });
+      each([&](std::uint32_t kernel) { own_ns[replay_.place_of(kernel)] = mean_ns; });
     }
   }
 }
 
 std::vector<std::int64_t> WhatIf::own_times_of(const WhatIfQuestion& question) const {
-  std::vector<std::int64_t> own_ns = times_.own_ns;
+  std::vector<std::int64_t> own_ns = own_ns_;
   if (question.is_balanced) {
     balance(own_ns);
     return own_ns;
@@ -178,7 +183,7 @@ std::vector<std::int64_t> WhatIf::own_times_of(const WhatIfQuestion& question) c
       for (const std::uint32_t rank : role.ranks) {
         const JobRank& one = job_.ranks[rank];
         for (std::uint32_t i = 0; i < one.kernel_count; ++i) {
-          std::int64_t& here_ns = own_ns[one.first_kernel + i];
+          std::int64_t& here_ns = own_ns[replay_.place_of(one.first_kernel + i)];
           here_ns = static_cast<std::int64_t>(factor * static_cast<double>(here_ns));
         }
       }
@@ -221,7 +226,7 @@ std::vector<std::int64_t> WhatIf::iteration_ends(std::uint32_t rank) const {
   const std::uint32_t length = places_.roles()[places_.role_of(rank)].length;
   std::vector<std::int64_t> ends_ns = {0};
   for (std::uint32_t i = length - 1; i < one.kernel_count; i += length) {
-    ends_ns.push_back(replay_.ends_ns()[one.first_kernel + i]);
+    ends_ns.push_back(replay_.end_ns(one.first_kernel + i));
   }
   return ends_ns;
 }
@@ -235,8 +240,8 @@ WhatIfAnswer WhatIf::ask(const WhatIfQuestion& question, std::uint32_t of) {
   const std::uint32_t length = places_.roles()[places_.role_of(of)].length;
   std::int64_t saved_before_ns = 0;
   for (std::size_t i = 1; i < new_ends_ns.size(); ++i) {
-    const std::size_t last = one.first_kernel + i * length - 1;
-    const std::int64_t saved_ns = as_it_was_ns_[last] - new_ends_ns[i];
+    const std::uint32_t last = one.first_kernel + static_cast<std::uint32_t>(i) * length - 1;
+    const std::int64_t saved_ns = as_it_was_ns_[replay_.place_of(last)] - new_ends_ns[i];
     answer.saved_by_iteration.push_back(static_cast<double>(saved_ns - saved_before_ns) / all_ns);
     saved_before_ns = saved_ns;
   }

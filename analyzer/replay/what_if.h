@@ -55,7 +55,7 @@ class WhatIf {
 
   /// Replays the job as it was. The result is valid until the next question.
   const Replay& as_it_was() {
-    replay_.run(times_.own_ns, transfer_ns_);
+    replay_.run(own_ns_, transfer_ns_);
     return replay_;
   }
 
@@ -80,7 +80,8 @@ class WhatIf {
   Replay replay_;
   std::int64_t replayed_ns_ = 0;
   double fidelity_ = 0;
-  std::vector<std::int64_t> as_it_was_ns_;  // the ends of all kernels in the replay
+  std::vector<std::int64_t> own_ns_;        // by place in the replay
+  std::vector<std::int64_t> as_it_was_ns_;  // likewise the ends of all kernels
 };
 
 }  // namespace ringside::replay
