@@ -515,8 +515,9 @@ JobParts PartsFinder::take() {
 
 std::vector<Job> make_jobs(JobParts&& parts, const model::Traces& traces,
                            const match::Matches& matches) {
-  sort_transfers(parts);
-  return Builder(parts, traces, matches).make();
+  JobParts own = std::move(parts);  // and gone before what is made of the jobs takes memory
+  sort_transfers(own);
+  return Builder(own, traces, matches).make();
 }
 
 }  // namespace ringside::replay
