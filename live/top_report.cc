@@ -5,6 +5,7 @@
 #include "analyzer/report/numbers.h"
 #include "analyzer/report/text_table.h"
 #include "launch/text.h"
+#include "plugin/assemble/operation_name.h"
 
 namespace ringside::live {
 namespace {
@@ -27,8 +28,9 @@ std::string oldest_text(const LiveCommunicator& communicator) {
   if (communicator.oldest_func.empty()) {
     return kNotKnown;
   }
-  return launch::printable(communicator.oldest_func) +
-         (communicator.oldest_seq ? " seq " + std::to_string(*communicator.oldest_seq) : "");
+  const std::string function = launch::printable(communicator.oldest_func);
+  return communicator.oldest_seq ? assemble::numbered(function, *communicator.oldest_seq)
+                                 : function;
 }
 
 std::string seconds_cell(const std::optional<std::int64_t>& ns) {

@@ -6,6 +6,7 @@
 
 #include "analyzer/report/numbers.h"
 #include "launch/text.h"
+#include "plugin/assemble/operation_name.h"
 
 namespace ringside::live {
 namespace {
@@ -33,10 +34,10 @@ std::string ranks_text(const std::vector<std::int64_t>& ranks) {
                                : text + " and " + std::to_string(ranks.size() - shown) + " more";
 }
 
-// "AllReduce seq 7"
+// "AllReduce #7"
 std::string operation_text(const WatchFinding& finding) {
-  return launch::printable(finding.function) +
-         (finding.seq ? " seq " + std::to_string(*finding.seq) : std::string());
+  const std::string function = launch::printable(finding.function);
+  return finding.seq ? assemble::numbered(function, *finding.seq) : function;
 }
 
 std::string hosts_text(const std::vector<std::string>& hosts) {

@@ -8,6 +8,7 @@
 #include "analyzer/match/group_patterns.h"
 #include "analyzer/model/call_site.h"
 #include "analyzer/model/joined.h"
+#include "plugin/assemble/operation_name.h"
 
 namespace ringside::match {
 namespace {
@@ -240,21 +241,11 @@ std::string_view function_name(const model::Traces& traces, const MatchedOperati
 }
 
 std::string operation_text(const model::Traces& traces, const MatchedOperation& operation) {
-  const std::string number = std::to_string(operation.number);
-  switch (operation.way) {
-    case Way::kPair:
-      return "SendRecv from rank " + std::to_string(operation.source) + " to rank " +
-             std::to_string(operation.destination) + ", pair " + number;
-    case Way::kGroup:
-      return std::string(pattern_name(operation.pattern)) + " group " + number;
-    case Way::kOrder:
-      return std::string(traces.names.text(operation.func)) + " call " + number;
-    case Way::kAligned:
-      return std::string(traces.names.text(operation.func)) + " aligned call " + number;
-    case Way::kSequence:
-      break;
+  std::string text = assemble::numbered(function_name(traces, operation), operation.number);
+  if (operation.way == Way::kPair) {
+    text += " from rank " + std::to_string(operation.source) + " to rank " +
+            std::to_string(operation.destination);
   }
-  std::string text = std::string(traces.names.text(operation.func)) + " seq " + number;
   if (operation.occurrence > 0) {
     text += " (occurrence " + std::to_string(operation.occurrence + 1) + ")";
   }
@@ -271,8 +262,7 @@ std::string subject_text(const model::Traces& traces, const Matches& matches,
   const std::size_t count = count_linked(judgements, index);
   const std::string text = std::string(traces.names.text(operation.func)) + ", " +
                            (count == 1 ? "one" : std::to_string(count));
-  return judgement.one_of ? text + (operation.way == Way::kOrder ? " of calls " : " of seq ") +
-                                std::to_string(judgement.one_of->first) + " to " +
+  return judgement.one_of ? text + " of #" + std::to_string(judgement.one_of->first) + " to #" +
                                 std::to_string(judgement.one_of->second)
                           : text + (count == 1 ? " call" : " calls");
 }

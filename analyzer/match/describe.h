@@ -25,7 +25,7 @@ struct Caller {
 std::string datatype_name(std::string_view recorded);
 
 struct Side {
-  std::string did;  // "4096", "AllReduce seq 3", "in flight"
+  std::string did;  // "4096", "AllReduce #3", "in flight"
   std::vector<std::uint32_t> ranks;
   bool is_minority = false;
   std::vector<Caller> callers = {};  // those of which the stack is known
@@ -65,10 +65,10 @@ std::string rank_list(const std::vector<std::uint32_t>& ranks);
 /// is one, "SendRecv" for a pair.
 std::string_view function_name(const model::Traces& traces, const MatchedOperation& operation);
 
-/// Returns a text such as "AllReduce seq 7" or "SendRecv from rank 0 to rank 1, pair 3".
+/// Returns a text such as "AllReduce #7" or "SendRecv #3 from rank 0 to rank 1".
 std::string operation_text(const model::Traces& traces, const MatchedOperation& operation);
 
-/// Returns the subject of a finding: the operation, or "AllReduce, one of seq 3 to 7" if the number
+/// Returns the subject of a finding: the operation, or "AllReduce, one of #3 to #7" if the number
 /// of the missing call is not known.
 std::string subject_text(const model::Traces& traces, const Matches& matches,
                          const std::vector<Judgement>& judgements, std::size_t index);

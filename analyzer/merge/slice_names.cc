@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "analyzer/report/numbers.h"
+#include "plugin/assemble/operation_name.h"
 #include "ringside/trace_schema.h"
 
 namespace ringside::merge {
@@ -53,8 +54,9 @@ void SliceNames::append_kernel(const EventLine& line) {
     return;
   }
   const model::CallIdentity call = file_.operations.call(*found);
-  name_ = traces_.names.text(call.func);
-  append_number(" #", call.seq);
+  const std::string_view function = traces_.names.text(call.func);
+  name_ = call.seq ? assemble::numbered(function, static_cast<std::uint64_t>(*call.seq))
+                   : std::string(function);
 }
 
 std::string SliceNames::caller_of(const EventLine& line) {

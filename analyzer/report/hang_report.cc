@@ -73,7 +73,7 @@ class HangReport {
   const model::Process& process_of(const metrics::Position& position) const {
     return traces_.files[position.file].process;
   }
-  // Shorter than in a sentence: "AllReduce seq 16 of world". A number alone would say nothing.
+  // Shorter than in a sentence: "AllReduce #16 of world". A number alone would say nothing.
   std::string name_in_table(std::uint32_t operation) const {
     const auto matched = hang_.operations[operation].matched;
     const std::string label = text_.label(hang_.matches.operations[matched].communicator);

@@ -7,6 +7,7 @@
 #include "analyzer/report/document.h"
 #include "analyzer/report/numbers.h"
 #include "analyzer/report/summary.h"
+#include "plugin/assemble/operation_name.h"
 
 namespace ringside::report {
 namespace {
@@ -60,13 +61,11 @@ std::string HangText::label(std::uint32_t communicator) const {
 }
 
 std::string HangText::name_of(const model::Operation& operation) const {
-  std::string text(traces_.names.text(operation.func));
-  if (operation.seq) {
-    text += " seq " + std::to_string(*operation.seq);
-  } else if (operation.peer) {
-    text += (text == "Recv" ? " from " : " to ") + std::to_string(*operation.peer);
-  }
-  return text;
+  const std::string function(traces_.names.text(operation.func));
+  return operation.seq ? assemble::numbered(function, *operation.seq)
+         : operation.peer
+             ? function + (function == "Recv" ? " from " : " to ") + std::to_string(*operation.peer)
+             : function;
 }
 
 std::string HangText::short_name_of(std::uint32_t operation) const {
@@ -75,12 +74,7 @@ std::string HangText::short_name_of(std::uint32_t operation) const {
     return "send from rank " + std::to_string(matched.source) + " to rank " +
            std::to_string(matched.destination);
   }
-  if (matched.way == match::Way::kGroup) {
-    return match::operation_text(traces_, matched);
-  }
-  return std::string(traces_.names.text(matched.func)) +
-         (matched.way == match::Way::kSequence ? " seq " : " number ") +
-         std::to_string(matched.number);
+  return match::operation_text(traces_, matched);
 }
 
 std::string HangText::name_of(std::uint32_t operation) const {

@@ -31,9 +31,9 @@ class HangText {
       : traces_(traces), hang_(hang), job_ranks_(traces, hang.matches.communicators) {}
 
   Cause cause_of(std::uint32_t operation) const;
-  /// "AllReduce seq 7 of communicator world".
+  /// "AllReduce #7 of communicator world".
   std::string name_of(std::uint32_t operation) const;
-  /// "AllReduce seq 7".
+  /// "AllReduce #7".
   std::string short_name_of(std::uint32_t operation) const;
   /// The same of one rank's record, without the communicator.
   std::string name_of(const model::Operation& operation) const;

@@ -16,6 +16,7 @@
 #include "analyzer/report/numbers.h"
 #include "analyzer/report/summary.h"
 #include "plugin/assemble/message_bytes.h"
+#include "plugin/assemble/operation_name.h"
 
 namespace ringside::report {
 namespace {
@@ -23,22 +24,6 @@ namespace {
 using match::Difference;
 using match::Side;
 using match::Verdict;
-
-// "AllReduce seq 5" as people say it.
-std::string numbered(std::string text) {
-  constexpr std::string_view kWord = " seq ";
-  if (const auto at = text.find(kWord); at != std::string::npos) {
-    text.replace(at, kWord.size(), " #");
-  }
-  return text;
-}
-
-// PyTorch names communicators by numbers, which must not be taken for another number of a sentence.
-std::string name_in_sentence(const match::Communicator& communicator) {
-  const std::string label = label_of(communicator);
-  const bool is_word = !communicator.name.empty() && !(label[0] >= '0' && label[0] <= '9');
-  return is_word ? label : "communicator \"" + label + '"';
-}
 
 // "the other three", if these and `first` are all ranks of the communicator; else their list.
 std::string others_text(const std::vector<std::uint32_t>& others, std::size_t first,
@@ -135,7 +120,7 @@ std::string match_sentence(const model::Traces& traces, const match::Matches& ma
   const match::MatchedOperation& operation = matches.operations[index];
   const match::Judgement& judgement = judgements[index];
   const match::Communicator& communicator = matches.communicators[operation.communicator];
-  const std::string label = name_in_sentence(communicator);
+  const std::string label = label_of(communicator);
   const std::vector<Side> sides = match::sides_of(traces, matches, judgements, index);
   if (judgement.verdict == Verdict::kMissing && judgement.is_number_unknown &&
       judgement.other == index) {
@@ -147,21 +132,21 @@ std::string match_sentence(const model::Traces& traces, const match::Matches& ma
     if (2 * absent.size() > communicator.members.size()) {
       const std::vector<std::uint32_t> made = ranks_but(communicator, {absent});
       return at_beginning(match::rank_list(made)) + " made " + one + ' ' +
-             std::string(match::function_name(traces, operation)) + " of " + label + " that " +
-             match::rank_list(absent) + " did not make; which one is not known";
+             std::string(match::function_name(traces, operation)) + " of communicator " + label +
+             " that " + match::rank_list(absent) + " did not make; which one is not known";
     }
     return at_beginning(match::rank_list(absent)) + " left out " + one + ' ' +
-           std::string(match::function_name(traces, operation)) + " that others of " + label +
-           " made; which one is not known";
+           std::string(match::function_name(traces, operation)) + " that others of communicator " +
+           label + " made; which one is not known";
   }
   if (!is_plain(operation, judgement, sides)) {
-    return label + ": " + match::describe(traces, matches, judgements, index);
+    return "Communicator " + label + ": " + match::describe(traces, matches, judgements, index);
   }
-  const std::string name = numbered(match::operation_text(traces, operation)) + " of " + label;
+  const std::string name = match::operation_text(traces, operation) + " of communicator " + label;
   if (judgement.difference == Difference::kNone) {
     const auto absent = match::absent_ranks(matches, operation, judgement);
     if (absent.empty()) {
-      return label + ": " + match::describe(traces, matches, judgements, index);
+      return "Communicator " + label + ": " + match::describe(traces, matches, judgements, index);
     }
     const std::string sites =
         match::call_sites(traces, match::callers_of(traces, matches, operation));
@@ -201,8 +186,9 @@ std::string match_sentence(const model::Traces& traces, const match::Matches& ma
   if (operation.way == match::Way::kPair) {
     const std::size_t sender = sides[0].ranks.front() == operation.source ? 0 : 1;
     return "Rank " + std::to_string(operation.source) + " sends " + texts[sender] + " to rank " +
-           std::to_string(operation.destination) + " in pair " + std::to_string(operation.number) +
-           " of " + label + "; that one receives " + texts[1 - sender];
+           std::to_string(operation.destination) + " in " +
+           assemble::numbered(match::function_name(traces, operation), operation.number) +
+           " of communicator " + label + "; that one receives " + texts[1 - sender];
   }
   std::vector<std::string> sites;
   sites.reserve(sides.size());
@@ -212,13 +198,14 @@ std::string match_sentence(const model::Traces& traces, const match::Matches& ma
   const bool is_one_site = std::equal(sites.begin() + 1, sites.end(), sites.begin());
   std::string text;
   for (std::size_t i = 0; i < sides.size(); ++i) {
-    const std::string did = numbered(sides[i].did);
+    const std::string& did = sides[i].did;
     switch (judgement.verdict) {
       case Verdict::kSizeMismatch:
         text += who(i) + " gave " + (i == 0 ? name + ' ' : "") + texts[i];
         break;
       case Verdict::kFunctionMismatch:
-        text += who(i) + " called " + did + (i == 0 ? " of " + label : " in its place");
+        text +=
+            who(i) + " called " + did + (i == 0 ? " of communicator " + label : " in its place");
         break;
       case Verdict::kStateMismatch:
         text.append(i == 0 ? name + " is " : "").append(did).append(" on ").append(who(i));

@@ -13,7 +13,7 @@
 namespace ringside::report {
 
 /// Returns a sentence on operation `index`, which does not match: "rank 2 gave AllReduce #5 of
-/// world 128 KiB; the other three gave 256 KiB".
+/// communicator world 128 KiB; the other three gave 256 KiB".
 std::string match_sentence(const model::Traces& traces, const match::Matches& matches,
                            const std::vector<match::Judgement>& judgements, std::size_t index);
 

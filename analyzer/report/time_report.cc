@@ -10,6 +10,7 @@
 #include "analyzer/report/numbers.h"
 #include "analyzer/report/slow_text.h"
 #include "analyzer/report/summary.h"
+#include "plugin/assemble/operation_name.h"
 
 namespace ringside::report {
 namespace {
@@ -122,15 +123,17 @@ Table parts_table(const replay::CriticalPath& path, const replay::Job& job,
   for (const replay::PathPart& part : longest) {
     const replay::Kernel& kernel = job.kernels[part.kernel];
     const auto transfers = job.transfers_of(part.kernel);
-    const std::string number =
-        transfers.empty() ? "" : " #" + std::to_string(job.transfers[transfers.front()].number);
+    const std::string& function = job.kinds[kernel.kind].function;
+    const std::string operation =
+        transfers.empty() ? function
+                          : assemble::numbered(function, job.transfers[transfers.front()].number);
     const std::int64_t start_ns = part.spent == Spent::kTransfer ? kernel.start_ns
                                   : part.spent == Spent::kAfterCall
                                       ? kernel.start_ns - part.time_ns
                                       : std::min(kernel.start_ns, kernel.call_ns) - part.time_ns;
     table.rows.push_back({alignment.to_common_ns(job.ranks[part.rank].file, start_ns), part.time_ns,
                           std::string(kSpent[static_cast<std::size_t>(part.spent)]),
-                          job.ranks[part.rank].label, job.kinds[kernel.kind].function + number,
+                          job.ranks[part.rank].label, operation,
                           label_of(matches.communicators[job.kinds[kernel.kind].communicator])});
   }
   return table;

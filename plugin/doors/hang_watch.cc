@@ -5,6 +5,8 @@
 #include <cinttypes>
 #include <cstdio>
 
+#include "plugin/assemble/operation_name.h"
+
 namespace ringside::doors {
 namespace {
 
@@ -38,13 +40,13 @@ std::string communicator_text(const assemble::Communicator* communicator, int ra
 }
 
 std::string operation_text(const assemble::Operation& operation) {
-  std::string text(operation.func);
+  std::string text = operation.has_seq ? assemble::numbered(operation.func, operation.seq)
+                                       : std::string(operation.func) + " (operation " +
+                                             std::to_string(operation.number) + " of the trace)";
   if (operation.kind == OperationKind::kP2p) {
     text += (operation.func == "Recv" ? " from peer " : " to peer ") +
             std::to_string(operation.root_or_peer);
   }
-  text += operation.has_seq ? " seq " + std::to_string(operation.seq)
-                            : " (operation " + std::to_string(operation.number) + " of the trace)";
   return text + ", " +
          (operation.has_bytes ? std::to_string(operation.bytes) + " bytes" : "bytes not known");
 }

@@ -49,7 +49,7 @@ def hang(machine, results):
     job.traces()
     machine.keep(job, "hang")
     said = " ".join(job.report("hang", expected=(1,))["sentences"])
-    expected = r"Rank 1 \(.*?\) has not joined AllGather seq \d+ of communicator world"
+    expected = r"Rank 1 \(.*?\) has not joined AllGather #\d+ of communicator world"
     require(re.search(expected, said), f"rank 1 is stuck, found: {said}")
     results.add("faults", "stuck rank", PASS, said)
 

@@ -30,10 +30,10 @@ main(sys.argv[2:])
 """
 KINDS = {"COLLECTIVE_TYPE_MISMATCH": "type", "SIZE_OR_SYNTAX_MISMATCH": "size",
          "COLLECTIVE_DTYPE_MISMATCH": "dtype", "COLLECTIVE_STATE_MISMATCH": "state"}
-GENUINE = {"swapped": Truth("type", "all_reduce seq 2", number=2),
-           "other_order": Truth("type", "all_reduce seq 2", number=2),
-           "mismatch": Truth("size", "all_reduce seq 4", number=4),
-           "skip": Truth("missing", "all_reduce seq 4", "1", 4)}
+GENUINE = {"swapped": Truth("type", "all_reduce #2", number=2),
+           "other_order": Truth("type", "all_reduce #2", number=2),
+           "mismatch": Truth("size", "all_reduce #4", number=4),
+           "skip": Truth("missing", "all_reduce #4", "1", 4)}
 
 
 def theirs(torch, directory):
@@ -102,7 +102,7 @@ def ours(program, directory):
         states = [row for row in run(program, "calls", directory, "--top", "0")[0]["tables"]["calls"]["rows"]
                   if {row.get("rank_0"), row.get("rank_1")} == {"completed", "enqueued"}]
         if states:
-            place = f"{states[0]['function']} seq {states[0]['number']}"
+            place = f"{states[0]['function']} #{states[0]['number']}"
             return ["state"], place + " completed on one rank, not seen to finish on the other", place
     return kinds or ["clean"], " ".join(said or hang["sentences"][:1]), places
 
@@ -119,7 +119,7 @@ def all_sets(directory):
         ranks, scenario = path.name.split("-", 2)[1:]
         truth = GENUINE.get(scenario, dump_sets.CLEAN)
         if scenario == "skip" and len(list(path.iterdir())) < int(ranks):
-            truth = Truth("unknown", "all_reduce seq 4", number=4)
+            truth = Truth("unknown", "all_reduce #4", number=4)
         yield path.name, truth, path
     for i, (name, truth, job, how) in enumerate(dump_sets.sets()):
         path = directory / f"set{i}"

@@ -131,7 +131,7 @@ def is_right_of_made(program):
     answer = json.loads(run[1].stdout)["sentences"][0]
     function = make_dumps.CALLS[number % len(make_dumps.CALLS)][0]
     print("      ", answer)
-    return wanted == got and f"Rank {late} has not joined {function} seq {number} " in answer \
+    return wanted == got and f"Rank {late} has not joined {function} #{number} " in answer \
         and run[1].returncode == 1
 
 

@@ -170,7 +170,7 @@ def complaints(run, rank, before, is_same, what):
         # A call that the rank did make differently is the touched one, or has its number.
         same = before is not None and (
             "SendRecv" in text or "send" in text.lower() if touched
-            else f"#{before['collective_seq_id']} " in text or f"seq {before['collective_seq_id']}" in text)
+            else f"#{before['collective_seq_id']} " in text)
         if not same or f"rank {rank}" not in text.lower() and f" {rank}" not in text:
             found.append(f"{what}: accuses: {text}")
     return found

@@ -114,7 +114,7 @@ def trouble_of(fault, bad, number, ranks, is_cut, match, hang, status):
     if fault == "order":
         return "" if is_cut or "wait for each other" in answer else answer
     if fault == "stops":
-        is_right = answer.startswith(f"Rank {bad} has not joined ") and f" seq {number} " in answer
+        is_right = answer.startswith(f"Rank {bad} has not joined ") and f" #{number} " in answer
         is_undecided = any(row["verdict"] == "undecided" for row in match["tables"]["sides"]["rows"])
         return "" if is_right and not first and not is_undecided else f"{first} {answer}"
     if fault == "left out" and not first:  # the rank made no call behind it, or alike ones only

@@ -19,11 +19,11 @@ ORDERS = (["function mismatch"], "do not call the same, and wait for each other"
 TRUTH = {
     "clean": NOTHING, "coalesced_p2p": NOTHING, "ddp": NOTHING, "fsdp": NOTHING, "lazy": NOTHING,
     "profile_all": NOTHING, "other_order": ORDERS, "swapped": ORDERS,
-    "mismatch": (["size mismatch"], "The ranks disagree in the bytes of all_reduce seq 4", 1),
-    "skip": ([], "Rank 1 has not joined all_reduce seq 4", 1),
+    "mismatch": (["size mismatch"], "The ranks disagree in the bytes of all_reduce #4", 1),
+    "skip": ([], "Rank 1 has not joined all_reduce #4", 1),
 }
 # There the rank that did not join left no dump.
-UNDECIDED = ([], "No dump of 1 rank was read, so whether it has joined all_reduce seq 4 ", 4)
+UNDECIDED = ([], "No dump of 1 rank was read, so whether it has joined all_reduce #4 ", 4)
 
 
 def run(program, command, *paths):

@@ -14,7 +14,7 @@ FRAMES = [{"name": "step", "filename": "/srv/job/train.py", "line": 17}]
 @dataclasses.dataclass
 class Truth:
     kind: str  # clean, type, different, size, dtype, state, missing, order, unknown
-    at: str = ""  # the operation, as "all_reduce seq 4"
+    at: str = ""  # the operation, as "all_reduce #4"
     ranks: str = ""  # who did not join
     number: int = 0  # PyTorch's number of the operation; 0: it has none that tells it
 
@@ -29,7 +29,7 @@ class Truth:
 
 def after_three(function, kind):
     """The truth of jobs whose fourth call of the world goes wrong."""
-    return Truth(kind, f"{function} seq 4", number=4)
+    return Truth(kind, f"{function} #4", number=4)
 
 
 class Job:
@@ -312,7 +312,7 @@ def sets():
          .coalesced({1: [("recv", 0, 8)]}), {}),
         ("coalesced, rule 2: sends and receives in any order", CLEAN,
          Job(2).done().coalesced({0: mixed, 1: answer[2:] + answer[:2]}), {}),
-        ("coalesced, rule 3 broken: the order to one rank", Truth("size", "SendRecv from rank 0 to rank 1, pair 0"),
+        ("coalesced, rule 3 broken: the order to one rank", Truth("size", "SendRecv #0 from rank 0 to rank 1"),
          Job(2).done().coalesced({0: mixed, 1: [answer[1], answer[0], answer[2]]}, WAIT), {}),
         ("coalesced of version 2.6", CLEAN,
          versions(Job(2).done().coalesced({0: mixed, 1: answer}), "2.6", "2.6"), {}),
@@ -321,39 +321,39 @@ def sets():
         ("coalesced collectives (2.7)", CLEAN, Job(2).done().together(broadcasts).done(), {}),
         ("coalesced all-gather of uneven tensors (2.7)", CLEAN,
          Job(2).done().together(broadcasts, end="ALLGATHER_coalesced").done(), {}),
-        ("coalesced collectives, sizes", Truth("size", "_broadcast_oop seq 4", number=4), Job(2).done().together(
+        ("coalesced collectives, sizes", Truth("size", "_broadcast_oop #4", number=4), Job(2).done().together(
             broadcasts, {1: [broadcasts[0], ("_broadcast_oop", [[15]])]}, state=WAIT), {}),
-        ("one rank of four has not joined", Truth("missing", "all_reduce seq 4", "2", 4),
+        ("one rank of four has not joined", Truth("missing", "all_reduce #4", "2", 4),
          Job(4).done().call(ranks=[0, 1, 3], state=WAIT), {}),
-        ("two ranks of four have not joined", Truth("missing", "all_reduce seq 4", "2-3", 4),
+        ("two ranks of four have not joined", Truth("missing", "all_reduce #4", "2-3", 4),
          Job(4).done().call(ranks=[0, 1], state=WAIT), {}),
-        ("one rank has not joined what others run", Truth("missing", "all_reduce seq 4", "2", 4),
+        ("one rank has not joined what others run", Truth("missing", "all_reduce #4", "2", 4),
          Job(4).done().call(ranks=[0, 1, 3], state="started"), {}),
         ("one rank has left a call out and went on", after_three("all_reduce", "type"),
          Job(3).done().call("broadcast", ranks=[0, 2]).done(4), {}),
-        ("a chain of two groups", Truth("missing", "all_reduce seq 2", "1", 2), chain(), {}),
-        ("two groups in opposite order", Truth("order", "all_reduce seq 2"), opposite(), {}),
+        ("a chain of two groups", Truth("missing", "all_reduce #2", "1", 2), chain(), {}),
+        ("two groups in opposite order", Truth("order", "all_reduce #2"), opposite(), {}),
         ("two groups in opposite order, and callers do not wait", Truth("unknown"),
          Job(2, TWO).call(group="1").call(group="2").call(group="1", ranks=[0], state=WAIT)
          .call(group="2", state=WAIT).call(group="1", ranks=[1], state=WAIT), {}),
-        ("no dump of the rank that may not have joined", Truth("unknown", "all_reduce seq 4", number=4),
+        ("no dump of the rank that may not have joined", Truth("unknown", "all_reduce #4", number=4),
          Job(4).done().call(ranks=[0, 1, 3], state=WAIT), {"without": (2,)}),
         ("no dump of one rank, and others disagree", after_three("all_reduce", "size"),
          Job(4).done().call(ranks=[0, 1], state=WAIT).call(ins=[[5]], ranks=[3], state=WAIT),
          {"without": (2,)}),
         ("no dump of one rank, and all has finished", Truth("unknown"), Job(4).done(5), {"without": (2,)}),
-        ("no dump of one rank, last call not seen to finish", Truth("unknown", "all_reduce seq 4", number=4),
+        ("no dump of one rank, last call not seen to finish", Truth("unknown", "all_reduce #4", number=4),
          Job(4).done().call(state=WAIT), {"without": (2,)}),
         ("rings that have turned alike", CLEAN, Job(2).done(12).cut(rank_0=5, rank_1=5), {}),
         ("rings that have turned by different numbers", CLEAN, Job(2).done(12).cut(rank_0=5, rank_1=3), {}),
         ("rings that have turned, a group on one rank only", CLEAN, cut_unlike(), {}),
-        ("rings that have turned, sizes", Truth("size", "all_reduce seq 13", number=13), Job(2).done(12)
+        ("rings that have turned, sizes", Truth("size", "all_reduce #13", number=13), Job(2).done(12)
          .call(ranks=[0]).call(ins=[[5]], ranks=[1]).cut(rank_0=5, rank_1=5), {}),
-        ("rings that have turned, another function", Truth("type", "all_reduce seq 13", number=13),
+        ("rings that have turned, another function", Truth("type", "all_reduce #13", number=13),
          Job(4).done(12).call(ranks=[0, 1, 3], state=WAIT).call("broadcast", ranks=[2], state=WAIT)
          .cut(rank_0=5, rank_2=3, rank_3=5), {}),
         ("rings that have turned, one rank has left a call out and went on",
-         Truth("type", "broadcast seq 13", number=13), Job(3).done(12).call("broadcast", ranks=[0, 2], state=WAIT)
+         Truth("type", "broadcast #13", number=13), Job(3).done(12).call("broadcast", ranks=[0, 2], state=WAIT)
          .call("reduce", state=WAIT).call(state=WAIT).call("broadcast", state=WAIT).call("reduce", state=WAIT)
          .cut(rank_0=5, rank_1=6, rank_2=5), {}),
         ("rings that have turned within collectives that were called together", CLEAN,
@@ -371,9 +371,9 @@ def sets():
         ("a send that has ended, and collectives in flight before it", CLEAN,
          Job(3).done().call(state=WAIT).call("broadcast", state=WAIT).send(0, 1).call("reduce", state=WAIT), {}),
         ("a call in flight that one ring has lost", CLEAN, lost_in_flight(), {}),
-        ("another function, and one rank has stopped before it", Truth("type", "broadcast seq 6", number=6),
+        ("another function, and one rank has stopped before it", Truth("type", "broadcast #6", number=6),
          Job(4).done(5).call("broadcast", ranks=[1, 3], state=WAIT).call(ranks=[2], state=WAIT), {}),
-        ("another function, and one ring begins behind it", Truth("type", "all_reduce seq 9", number=9),
+        ("another function, and one ring begins behind it", Truth("type", "all_reduce #9", number=9),
          Job(8).done(8).call(ranks=[0, 1, 3, 4, 5, 6, 7], state=WAIT).call("broadcast", ranks=[2], state=WAIT)
          .call("reduce", state=WAIT).cut(rank_7=9), {}),
         ("a batch whose second call lacks its other end (nccl2)",
@@ -386,19 +386,19 @@ def sets():
             Job(2).done().call(ranks=[0]).call(ins=[[5]], ranks=[1]), "2.9", "2.10"), {}),
         ("sends and receives (nccl2)", CLEAN, Job(3, backend="nccl2").done().send(0, 1).send(1, 2).send(0, 1, 16)
          .send(1, 2, 16).done(), {}),
-        ("a send larger than its receive", Truth("size", "SendRecv from rank 0 to rank 1, pair 0", number=3),
+        ("a send larger than its receive", Truth("size", "SendRecv #0 from rank 0 to rank 1", number=3),
          Job(2, backend="nccl2").done().send(0, 1, 16, got=8, state=WAIT), {}),
         ("a send without receive", Truth("missing", "the send from rank 0 to rank 1", "1", 3),
          Job(2, backend="nccl2").done().send(0, 1, ends="s", state=WAIT), {}),
         ("a send on one rank, a collective on the other", Truth("different", "send from rank 0 to rank 1"),
          Job(2, backend="nccl2").done().send(0, 1, ends="s", state=WAIT).call(ranks=[1], state=WAIT), {}),
         ("backends with a colon, and unknown ones", CLEAN, Job(2, backend="my:own").done().send(0, 1), {}),
-        ("one of two groups disagrees", Truth("size", "all_reduce seq 2", number=2),
+        ("one of two groups disagrees", Truth("size", "all_reduce #2", number=2),
          Job(4, PAIRS).done().call(group="1").call(group="2").call(group="1")
          .call(group="2", ranks=[1]).call(ins=[[5]], group="2", ranks=[3]), {}),
-        ("15 calls that disagree", Truth("size", "all_reduce seq 4", number=4), many(15), {}),
+        ("15 calls that disagree", Truth("size", "all_reduce #4", number=4), many(15), {}),
         ("a receive left out, and others behind it",
-         Truth("missing", "SendRecv from rank 0 to rank 1, pair 0", "1", 3),
+         Truth("missing", "SendRecv #0 from rank 0 to rank 1", "1", 3),
          Job(2, backend="nccl2").done().send(0, 1, 8, ends="s").send(0, 1, 16).send(0, 1, 32).done(), {}),
         ("records missing in the middle of a dump", Truth("unknown"),
          Job(2).done(3).call("broadcast").done(3).call("broadcast").done().lose(1, 3, 3), {}),
@@ -419,12 +419,12 @@ def sets():
          Job(3).done(4).empty(1, {"0": {"last_enqueued_collective": 4}}), {}),
         ("no entries, and pg_status is a text", Truth("unknown"), Job(3).done(4).empty(1, "x"), {}),
         ("no entries, and pg_status is empty", Truth("unknown"), Job(3).done(4).empty(1, {}), {}),
-        ("no entries, since nothing was called", Truth("missing", "all_reduce seq 1", "1", 1),
+        ("no entries, since nothing was called", Truth("missing", "all_reduce #1", "1", 1),
          Job(3).call(ranks=[0, 2], state=WAIT).empty(1, {"0": {"last_enqueued_collective": -1}}), {}),
         ("a call without a name", Truth("unknown"), Job(3).done(5).damage(1, 3, profiling_name="nccl:"), {}),
         ("a call whose name is a blank", Truth("unknown"), Job(3).done(5).damage(1, 3, profiling_name="nccl: "), {}),
         ("a send to another peer than the one that waits", 
-         Truth("missing", "SendRecv from rank 0 to rank 2, pair 0", "2", 3), sends("0->2"), {}),
+         Truth("missing", "SendRecv #0 from rank 0 to rank 2", "2", 3), sends("0->2"), {}),
         ("a send to a peer beyond the group", Truth("unknown"), sends("0->7"), {}),
         ("a send to a peer that is no number", Truth("unknown"), sends("0->1e3"), {}),
         ("a send of another rank than the dump's", Truth("unknown"), sends("99->1"), {}),
@@ -432,7 +432,7 @@ def sets():
         ("a process_group of one element", Truth("unknown"), Job(3).done(5).damage(1, 3, process_group=("0",)), {}),
         ("a number that another call has", Truth("unknown"), Job(3).done(5).damage(1, 3, collective_seq_id=3), {}),
         ("lists of ranks that are damaged, and one rank has not joined",
-         Truth("missing", "all_reduce seq 4", "3", 4), Job(5).done().call(ranks=[0, 1, 2, 4], state=WAIT)
+         Truth("missing", "all_reduce #4", "3", 4), Job(5).done().call(ranks=[0, 1, 2, 4], state=WAIT)
          .list_ranks("0", rank_1="[0, ?, 2, 3, 4]", rank_2="[0, 0, 2, 3, 4]"), {}),
         ("lists of ranks that are damaged", Truth("unknown"), Job(3).done(4).list_ranks("0", rank_1="[0, 0, 1]"), {}),
         ("rings that have turned, a send in flight alone", Truth("unknown"), Job(2, backend="nccl2").done(6)

@@ -35,7 +35,7 @@ class Hook(http.server.BaseHTTPRequestHandler):
 def stuck(case):
     file = sorted(pathlib.Path(case.options.recording).glob("*.jsonl.gz"))[0]
     after, operation = run_hang.middle_of_an_operation(file)
-    wanted = f"{expected.message(operation)[0]} seq {operation.call['seqNumber']}"
+    wanted = f"{expected.message(operation)[0]} #{operation.call['seqNumber']}"
 
     def stand_still(seconds):
         case.start_host("--sleep-at", f"{after}:{seconds}", recording=file, RINGSIDE_EVENTS="all")

@@ -21,7 +21,7 @@ import expected
 
 LIMIT_S = 0.5
 SLEEP_S = 2.5
-LINE = re.compile(r"stalled: rank \d+ (?:of 2 )?in communicator .*0x[0-9a-f]{16}\)?: (\w+ seq \d+), "
+LINE = re.compile(r"stalled: rank \d+ (?:of 2 )?in communicator .*0x[0-9a-f]{16}\)?: (\w+ #\d+), "
                   r"(\d+) bytes, in flight for ([0-9.]+) s \(limit 0.5 s\): (.+); dump: (.*)")
 
 
@@ -124,7 +124,7 @@ class Case:
 
 def check_stall(case, operation):
     func, _, _, _ = expected.message(operation)
-    wanted = f"{func} seq {operation.call['seqNumber']}"
+    wanted = f"{func} #{operation.call['seqNumber']}"
     lines = case.said()
     require(len(lines) == 1, f"not one line: {lines}")
     line = LINE.search(lines[0])

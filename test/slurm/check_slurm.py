@@ -70,14 +70,14 @@ def check_live(cluster, options, job):
     found = cluster.run(ringside, "watch", "--slurm", job, "--wait", 60, "--interval", 1, "--hang-seconds",
                         5, "--until-finding", "--for", 80, status=1)
     print(found, end="")
-    require(re.search(rf"Rank 0 \({STUCK}\) has waited in AllGather seq 20 .* Rank 1 \({STUCK}\)", found),
+    require(re.search(rf"Rank 0 \({STUCK}\) has waited in AllGather #20 .* Rank 1 \({STUCK}\)", found),
             "watch does not name the rank that has not joined")
     listed = cluster.run(ringside, "ctl", "status", "--slurm", job).splitlines()[1:]
     require(sorted(line.split()[1] for line in listed) == sorted(NODES * 2),
             f"ctl status has not two processes a node: {listed}")
     said = cluster.run(ringside, "hang", "--slurm", job, "--min-age", 3, status=1).splitlines()[0]
     print(said)
-    require(said.startswith(f"Rank 1 (host {STUCK}, pid ") and "has not joined AllGather seq 20" in said,
+    require(said.startswith(f"Rank 1 (host {STUCK}, pid ") and "has not joined AllGather #20" in said,
             "hang does not name it")
     shown = cluster.run(ringside, "top", "--slurm", job, "--once", "--interval", 1)
     require(all(node in shown for node in NODES), f"top lacks a node:\n{shown}")

@@ -47,7 +47,7 @@ export function prose(text, beginsWithName) {
   const begun = beginsWithName ? text : text.charAt(0).toUpperCase() + text.slice(1);
   return begun.replace(/(\d) us\b/g, '$1 µs')
       .replace(/(\d) (?=(?:[nµm]?s|%|GB\/s|[KMGT]?i?B)(?![\w]))/g, '$1\u00a0')
-      .replace(/\bseq (?=\d)/g, 'seq\u00a0')
+      .replace(/ #(?=\d)/g, '\u00a0#')
       .replace(/\brank (?=\d)/gi, (word) => `${word.slice(0, 4)}\u00a0`);
 }
 

@@ -43,7 +43,7 @@ def stuck_rank(setup):
               "--stuck-at", "30", ranks=3, timeout=10).wait()
     job.recover()
     sentences = " ".join(analysed(job, "hang", expected=(1,))["sentences"])
-    check(re.search(r"Rank 1 \(.*\) has not joined AllGather seq 5 of communicator world; "
+    check(re.search(r"Rank 1 \(.*\) has not joined AllGather #5 of communicator world; "
                     r"2 ranks have waited", sentences), f"rank 1 is stuck, found: {sentences}")
     print(sentences)
 
@@ -56,7 +56,7 @@ def killed_rank(setup):
     # The others fail soon, and what the killed one was in itself may have been on its way. What it
     # was in before may not have ended either, for its proxy thread ends it later than its GPU does.
     sentences = " ".join(analysed(job, "hang", "--min-age", "0.05", expected=(1,))["sentences"])
-    check(re.search(r"(AllGather seq 10|ReduceScatter seq 9) of communicator world", sentences)
+    check(re.search(r"(AllGather #10|ReduceScatter #9) of communicator world", sentences)
           and re.search(r"[Rr]ank 1 \(host", sentences), f"rank 1 was killed, found: {sentences}")
     print(sentences)
 

@@ -85,8 +85,8 @@ def stuck(setup):
     lines = check_watch(job, [0, 2])
     said = hang_with_rings(setup)
     job.kill()
-    check({line[3] for line in lines} == {"AllGather seq 5"}, "another operation")
-    check(re.search(r"Rank 1 \(.*\) has not joined AllGather seq 5 of communicator world; "
+    check({line[3] for line in lines} == {"AllGather #5"}, "another operation")
+    check(re.search(r"Rank 1 \(.*\) has not joined AllGather #5 of communicator world; "
                     r"2 ranks have waited", said), f"rank 1 is stuck, found: {said}")
 
 

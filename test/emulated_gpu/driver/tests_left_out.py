@@ -45,7 +45,7 @@ def check_left_out(job):
     found = missing_of(matched(job))
     check(len(found) == 1 and re.search(rf"\bAllReduce #{LEFT_OUT_AT}\b", found[0])
           and re.search(rf"\b[Rr]ank {LEFT_OUT_BY}\b", found[0]),
-          f"rank {LEFT_OUT_BY} left out AllReduce seq {LEFT_OUT_AT}, found: {found}")
+          f"rank {LEFT_OUT_BY} left out AllReduce #{LEFT_OUT_AT}, found: {found}")
     print(found[0])
     said = json.loads(job.setup.run_analyzer(
         "summary", "--format", "json", "--fail-on", "missing", job.setup.directory / "traces",

@@ -292,8 +292,8 @@ def skip(setup, implementation):
     asked = [job.calls(rank) for rank in range(2)]
     check(len(asked[0]) == len(asked[1]) + 1, f"nothing was left out: {asked}")
     said = setup.run_analyzer("hang", setup.directory / "traces", expected=(1,))
-    check(f"has not joined AllReduce seq {len(asked[1])} " in said and "Rank 1 " in said,
-          f"rank 1 left out AllReduce seq {len(asked[1])}: {said}")
+    check(f"has not joined AllReduce #{len(asked[1])} " in said and "Rank 1 " in said,
+          f"rank 1 left out AllReduce #{len(asked[1])}: {said}")
     dumps = flight_recorder(setup, "fr_rank")
     check(sorted(dumps) == ([0, 1] if implementation == "legacy" else [0]),
           f"dumps of ranks {sorted(dumps)}")

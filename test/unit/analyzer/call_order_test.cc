@@ -73,7 +73,7 @@ TEST_CASE("a rank that swaps two calls is named, though all numbers are equal", 
   CHECK(
       told(builder) ==
       std::vector<std::string>{
-          "AllReduce seq 1: function AllGather seq 0 on rank 3 (the minority), AllReduce seq 1 on "
+          "AllReduce #1: function AllGather #0 on rank 3 (the minority), AllReduce #1 on "
           "ranks 0-2; all made these 2 calls, in different orders"});
 }
 
@@ -93,7 +93,7 @@ TEST_CASE("a call that comes long after its place is one finding", "[order]") {
   const auto texts = told(builder);
   REQUIRE(texts.size() == 1);
   CHECK(texts.front().ends_with(
-      "AllReduce seq 0 on rank 0, AllGather seq 0 on rank 1 (a tie); all made these 4 calls, in "
+      "AllReduce #0 on rank 0, AllGather #0 on rank 1 (a tie); all made these 4 calls, in "
       "different orders"));
 }
 
@@ -243,7 +243,7 @@ TEST_CASE("the order of calls in groups hides no other trouble", "[order]") {
   const auto left_out = told_of({"(rs)b(rs)g(rs)b", "(rs)b(rs)g(rs)b", "(sr)b(sr)(sr)b"});
   CHECK(left_out == told_of({"(rs)b(rs)g(rs)b", "(rs)b(rs)g(rs)b", "(rs)b(rs)(rs)b"}));
   REQUIRE(left_out.size() == 1);
-  CHECK(left_out.front() == "AllGather seq 0: rank 2 did not call it");
+  CHECK(left_out.front() == "AllGather #0: rank 2 did not call it");
   // So is one that calls another function, also in a group.
   CHECK(told_of({"(rs)b(rs)b(rs)b", "(rs)b(rs)b(rs)b", "(sr)b(sr)g(sr)b"}) ==
         told_of({"(rs)b(rs)b(rs)b", "(rs)b(rs)b(rs)b", "(rs)b(rs)g(rs)b"}));

@@ -56,16 +56,16 @@ Texts told(TraceBuilder builder) {
 
 TEST_CASE("what a killed process had not come to is not missing") {
   CHECK(told(with_a_killed("ABCDE", "ABC")) ==
-        Texts{"AllReduce seq 3: it is not recorded on rank 1",
-              "AllReduce seq 4: it is not recorded on rank 1"});
+        Texts{"AllReduce #3: it is not recorded on rank 1",
+              "AllReduce #4: it is not recorded on rank 1"});
   CHECK(told(with_a_killed("AAAA", "AA")) ==
-        Texts{"AllReduce seq 2: it is not recorded on rank 1",
-              "AllReduce seq 3: it is not recorded on rank 1"});
+        Texts{"AllReduce #2: it is not recorded on rank 1",
+              "AllReduce #3: it is not recorded on rank 1"});
   CHECK(told(with_a_killed("AaBb", "Aa")) ==
-        Texts{"AllGather seq 1: it is not recorded on rank 1",
-              "AllReduce seq 1: it is not recorded on rank 1"});
-  CHECK(told(with_a_killed("AB", "")) == Texts{"AllReduce seq 0: it is not recorded on rank 1",
-                                               "AllReduce seq 1: it is not recorded on rank 1"});
+        Texts{"AllGather #1: it is not recorded on rank 1",
+              "AllReduce #1: it is not recorded on rank 1"});
+  CHECK(told(with_a_killed("AB", "")) == Texts{"AllReduce #0: it is not recorded on rank 1",
+                                               "AllReduce #1: it is not recorded on rank 1"});
 }
 
 TEST_CASE("nor is what a rank called, or did not, after a call that never finished") {
@@ -74,13 +74,13 @@ TEST_CASE("nor is what a rank called, or did not, after a call that never finish
   builder.traces().files[1].recovered = false;
   SECTION("its last call never finished") {
     builder.operations(1)[2].in_flight = true;
-    CHECK(told(std::move(builder)) == Texts{"AllReduce seq 3: it is not recorded on rank 1",
-                                            "AllReduce seq 4: it is not recorded on rank 1"});
+    CHECK(told(std::move(builder)) == Texts{"AllReduce #3: it is not recorded on rank 1",
+                                            "AllReduce #4: it is not recorded on rank 1"});
   }
   SECTION("only the end of an earlier call was lost") {
     builder.operations(1)[1].in_flight = true;
-    CHECK(told(std::move(builder)) == Texts{"AllReduce seq 3: rank 1 did not call it",
-                                            "AllReduce seq 4: rank 1 did not call it"});
+    CHECK(told(std::move(builder)) == Texts{"AllReduce #3: rank 1 did not call it",
+                                            "AllReduce #4: rank 1 did not call it"});
   }
 }
 
@@ -100,28 +100,28 @@ TEST_CASE("nor is what a process had not come to when it was dumped, or whose re
   SECTION("the last line was cut off") {
     file.torn = true;
   }
-  CHECK(told(std::move(builder)) == Texts{"AllReduce seq 3: it is not recorded on rank 1",
-                                          "AllReduce seq 4: it is not recorded on rank 1"});
+  CHECK(told(std::move(builder)) == Texts{"AllReduce #3: it is not recorded on rank 1",
+                                          "AllReduce #4: it is not recorded on rank 1"});
 }
 
 TEST_CASE("what a killed process left out before its last call is missing") {
   CHECK(told(with_a_killed("AaBCD", "ABC")) ==
-        Texts{"AllGather seq 0: rank 1 did not call it",
-              "AllReduce seq 3: it is not recorded on rank 1"});
+        Texts{"AllGather #0: rank 1 did not call it",
+              "AllReduce #3: it is not recorded on rank 1"});
   // By the order of the calls, where numbers are of later ones.
   CHECK(told(with_a_killed("ABCDE", "ABD"))
             .contains(
-                "AllReduce seq 2: rank 1 did not call it (from there on numbers are of later calls "
+                "AllReduce #2: rank 1 did not call it (from there on numbers are of later calls "
                 "there)"));
   CHECK(
       told(with_a_killed("AAAaA", "AAa")) ==
-      Texts{"AllReduce, one of seq 0 to 2: rank 1 did not call it (which is not known: these calls "
+      Texts{"AllReduce, one of #0 to #2: rank 1 did not call it (which is not known: these calls "
             "are alike)",
-            "AllReduce seq 3: it is not recorded on rank 1"});
+            "AllReduce #3: it is not recorded on rank 1"});
   TraceBuilder dumped = with_a_killed("AaBCD", "ABC");
   dumped.traces().files[1].recovered = false;
   dumped.traces().files[1].process.dump = true;
-  CHECK(told(std::move(dumped)).contains("AllGather seq 0: rank 1 did not call it"));
+  CHECK(told(std::move(dumped)).contains("AllGather #0: rank 1 did not call it"));
 }
 
 TEST_CASE("where all were killed, the ranks are held against the one that came furthest") {
@@ -129,15 +129,15 @@ TEST_CASE("where all were killed, the ranks are held against the one that came f
   for (model::TraceFile& file : builder.traces().files) {
     file.recovered = true;
   }
-  CHECK(told(std::move(builder)) == Texts{"AllGather seq 0: rank 1 did not call it",
-                                          "AllReduce seq 3: it is not recorded on rank 1"});
+  CHECK(told(std::move(builder)) == Texts{"AllGather #0: rank 1 did not call it",
+                                          "AllReduce #3: it is not recorded on rank 1"});
 }
 
 TEST_CASE("a file that nobody closed may lack operations in the middle") {
   TraceBuilder builder = with_a_killed("AaBCD", "ABC");
   builder.traces().files[1].recovered = false;
   builder.traces().files[1].closed = false;
-  CHECK(told(std::move(builder)).contains("AllGather seq 0: it is not recorded on rank 1"));
+  CHECK(told(std::move(builder)).contains("AllGather #0: it is not recorded on rank 1"));
 }
 
 TEST_CASE("of a group that a kill cut in two nothing is missing") {
@@ -148,7 +148,7 @@ TEST_CASE("of a group that a kill cut in two nothing is missing") {
       builder.operations(file)[i].group = 7;
     }
   }
-  CHECK(told(std::move(builder)).contains("AllGather seq 0: it is not recorded on rank 1"));
+  CHECK(told(std::move(builder)).contains("AllGather #0: it is not recorded on rank 1"));
 }
 
 TEST_CASE("a receive is missing only if its rank went on to a later collective") {

@@ -49,53 +49,53 @@ using Texts = std::vector<std::string>;
 
 TEST_CASE("the call that was left out is named, not the last number") {
   CHECK(told(called({"ABCDEF", "ABDEF", "ABCDEF"})) ==
-        Texts{"AllReduce seq 2: rank 1 did not call it (from there on numbers are of later calls "
+        Texts{"AllReduce #2: rank 1 did not call it (from there on numbers are of later calls "
               "there)",
-              "AllReduce seq 3: bytes 69 on rank 1 (the minority), 68 on ranks 0, 2 (undecided: "
+              "AllReduce #3: bytes 69 on rank 1 (the minority), 68 on ranks 0, 2 (undecided: "
               "before it the ranks stop agreeing on the order of their calls)",
-              "AllReduce seq 4: bytes 70 on rank 1 (the minority), 69 on ranks 0, 2 (undecided: "
+              "AllReduce #4: bytes 70 on rank 1 (the minority), 69 on ranks 0, 2 (undecided: "
               "before it the ranks stop agreeing on the order of their calls)",
-              "AllReduce seq 5: which call of rank 1 it is cannot be decided"});
+              "AllReduce #5: which call of rank 1 it is cannot be decided"});
   // The same of sizes that are all alike, told by the calls around.
   CHECK(told(called({"AaAbAcA", "AabAcA"})) ==
-        Texts{"AllReduce seq 1: rank 1 did not call it (from there on numbers are of later calls "
+        Texts{"AllReduce #1: rank 1 did not call it (from there on numbers are of later calls "
               "there)",
-              "AllReduce seq 3: which call of rank 1 it is cannot be decided"});
+              "AllReduce #3: which call of rank 1 it is cannot be decided"});
 }
 
 TEST_CASE("several ranks may leave out several calls") {
   const auto texts = told(called({"ABCDE", "ACE", "ABCE", "ABCDE"}));
   REQUIRE(texts.size() == 4);
   CHECK(texts[0] ==
-        "AllReduce seq 1: rank 1 did not call it (from there on numbers are of later calls there)");
+        "AllReduce #1: rank 1 did not call it (from there on numbers are of later calls there)");
   CHECK(texts[2] ==
-        "AllReduce seq 3: ranks 1, 2 did not call it (from there on numbers are of later calls "
+        "AllReduce #3: ranks 1, 2 did not call it (from there on numbers are of later calls "
         "there)");
-  CHECK(texts[3] == "AllReduce seq 4: which call of ranks 1, 2 it is cannot be decided");
+  CHECK(texts[3] == "AllReduce #4: which call of ranks 1, 2 it is cannot be decided");
 }
 
 TEST_CASE("of calls that are alike none is named") {
   CHECK(
       told(called({"AAAA", "AAA"})) ==
-      Texts{"AllReduce, one of seq 0 to 3: rank 1 did not call it (which is not known: these calls "
+      Texts{"AllReduce, one of #0 to #3: rank 1 did not call it (which is not known: these calls "
             "are alike)"});
   CHECK(
       told(called({"AAAAA", "AAA", "AAAAA"})) ==
       Texts{
-          "AllReduce, 2 of seq 0 to 4: rank 1 did not call it (which is not known: these calls are "
+          "AllReduce, 2 of #0 to #4: rank 1 did not call it (which is not known: these calls are "
           "alike)"});
   CHECK(told(called({"BAAAC", "BAAC"}))[1] ==
-        "AllReduce, one of seq 1 to 3: rank 1 did not call it (which is not known: these calls are "
+        "AllReduce, one of #1 to #3: rank 1 did not call it (which is not known: these calls are "
         "alike)");
   CHECK(
       told(called({"ABABAB", "ABAB"})) ==
       Texts{
-          "AllReduce, 2 of seq 0 to 5: rank 1 did not call it (which is not known: these calls are "
+          "AllReduce, 2 of #0 to #5: rank 1 did not call it (which is not known: these calls are "
           "alike)"});
 }
 
 TEST_CASE("a rank that stopped calling left out the last ones") {
-  CHECK(told(called({"ABCD", "ABC"})) == Texts{"AllReduce seq 3: rank 1 did not call it"});
+  CHECK(told(called({"ABCD", "ABC"})) == Texts{"AllReduce #3: rank 1 did not call it"});
 }
 
 TEST_CASE("numbers in between that are absent count what was left out") {
@@ -108,7 +108,7 @@ TEST_CASE("numbers in between that are absent count what was left out") {
       }
     }
   }
-  CHECK(told(std::move(builder)) == Texts{"AllReduce seq 2: rank 1 did not call it"});
+  CHECK(told(std::move(builder)) == Texts{"AllReduce #2: rank 1 did not call it"});
 }
 
 TEST_CASE("where the ranks disagree otherwise, too, no number is named") {

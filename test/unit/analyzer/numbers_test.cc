@@ -105,9 +105,9 @@ TEST_CASE("columns of a table that is too wide give way in their order, and then
 
 TEST_CASE("columns give way before the name of an operation is cut") {
   TextTable table({{"operation", "", false}, {"host", "", false, 0}, {"n", "", true}});
-  table.add_row({"AllReduce seq 4 of world", "node-1", "7"});
+  table.add_row({"AllReduce #4 of world", "node-1", "7"});
   std::vector<std::string> titles;
-  CHECK(table.aligned(0, 30, &titles).find("\nAllReduce seq 4 of world  7\n") != std::string::npos);
+  CHECK(table.aligned(0, 30, &titles).find("\nAllReduce #4 of world  7\n") != std::string::npos);
   CHECK(titles == std::vector<std::string>{"host"});
   titles.clear();
   CHECK(table.aligned(0, 20, &titles).find("\nAllReduc..f world  7\n") != std::string::npos);

@@ -36,7 +36,7 @@ TEST_CASE("what a complete trace does not have was not called") {
   const Matches matches = match_operations(builder.traces());
   const auto judgements = judge_all(builder.traces(), matches);
   CHECK(describe(builder.traces(), matches, judgements, matches.operations.size() - 1) ==
-        "AllReduce, one of seq 0 to 1: rank 1 did not call it (which is not known: these calls are "
+        "AllReduce, one of #0 to #1: rank 1 did not call it (which is not known: these calls are "
         "alike)");
 }
 
@@ -221,8 +221,8 @@ TEST_CASE("the smaller side is the minority, and a tie says so") {
   const Matches matches = match_operations(builder.traces());
   const auto judgements = judge_all(builder.traces(), matches);
   CHECK(describe(builder.traces(), matches, judgements, 0) ==
-        (is_tie ? "AllReduce seq 0: bytes 8 on ranks 0, 3, 7 on ranks 1, 2 (a tie)"
-                : "AllReduce seq 0: bytes 7 on ranks 1, 2 (the minority), 8 on ranks 0, 3, 4"));
+        (is_tie ? "AllReduce #0: bytes 8 on ranks 0, 3, 7 on ranks 1, 2 (a tie)"
+                : "AllReduce #0: bytes 7 on ranks 1, 2 (the minority), 8 on ranks 0, 3, 4"));
 }
 
 TEST_CASE("lists of ranks name ranges") {

@@ -154,7 +154,7 @@ TEST_CASE("what is stuck is told once, and when it has gone on") {
   const auto found = job.look(0, watcher);
   REQUIRE(found.size() == 1);
   CHECK(found[0].sentence ==
-        "Ranks 0 and 2 (on 2 hosts) have waited in AllReduce seq 7 of communicator world for 12.0 "
+        "Ranks 0 and 2 (on 2 hosts) have waited in AllReduce #7 of communicator world for 12.0 "
         "s. Rank 1 (host0) has nothing in flight there.");
   CHECK(job.look(0, watcher).empty());
   job.of(0).oldest_age_ns.reset();
@@ -165,7 +165,7 @@ TEST_CASE("what is stuck is told once, and when it has gone on") {
   CHECK(over[0].function == "AllReduce");
   CHECK(over[0].seq == 7);
   CHECK(over[0].ranks == std::vector<std::int64_t>{0, 2});
-  CHECK(over[0].sentence == "AllReduce seq 7 of communicator world has gone on.");
+  CHECK(over[0].sentence == "AllReduce #7 of communicator world has gone on.");
 }
 
 TEST_CASE("a process that died while it was watched is told, and one that was dead before is not") {

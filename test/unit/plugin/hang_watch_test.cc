@@ -185,7 +185,7 @@ TEST_CASE("the line names rank, communicator, operation and phase, and stays one
   world.rank = 2;
   world.nranks = 3;
   CHECK(doors::hang_line(stuck, &world, {2, 4 * kSecond, 0, "/d/x.json"}) ==
-        "stalled: rank 2 of 3 in communicator wor?ld (0x0000000000000abc): AllGather seq 5, 4096 "
+        "stalled: rank 2 of 3 in communicator wor?ld (0x0000000000000abc): AllGather #5, 4096 "
         "bytes, in flight for 3.0 s (limit 2 s): in the kernel (2 channels), waiting for data of "
         "peer 1 (3), the GPU for a send to peer 2 (4); dump: /d/x.json");
   stuck.kernel_channels = 0;
