@@ -58,7 +58,7 @@ class Judge {
 
   void plugin() {
     if (facts_.plugin_path.empty()) {
-      problem("plugin", std::string(kPluginName) + " is not beside this program, nor in its lib",
+      problem("plugin", std::string(kPluginName) + " is not next to this program, nor in its lib",
               "install it, or name it with --plugin FILE");
     } else if (!facts_.plugin.error.empty()) {
       const bool is_too_new = facts_.plugin.error.find("version `GLIBC") != std::string::npos;
@@ -95,7 +95,7 @@ class Judge {
     }
     if (!versions.empty() && hides_broadcasts(*versions.rbegin()) && facts_.broadcasts != "0") {
       note(
-          "nccl", "NCCL from 2.29.2 on tells of a broadcast's call only",
+          "nccl", "NCCL from 2.29.2 on reports only the call of a broadcast",
           "NCCL_ALLGATHERV_ENABLE=0 brings the rest; `ringside run` sets it" +
               std::string(facts_.broadcasts ? ", where you have not set it as you have here" : ""));
     }

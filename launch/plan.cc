@@ -59,10 +59,10 @@ void choose_broadcasts(const GetVariable& get, const std::vector<NcclLibrary>& n
     plan.choices.push_back({kName, "0"});
     plan.notes.push_back("NCCL " + version_text(affected->version) + " (" + affected->path +
                          "): " + kName +
-                         "=0 is set, so that it tells of broadcasts; set it yourself to 1 to keep "
+                         "=0 is set, so that it reports broadcasts; set it yourself to 1 to keep "
                          "NCCL's choice");
   } else if (!is_known) {
-    plan.notes.push_back(std::string("no NCCL was found that tells its release, so ") + kName +
+    plan.notes.push_back(std::string("no NCCL was found that names its release, so ") + kName +
                          " is left alone; --nccl FILE names the one that the command uses");
   }
 }

@@ -201,12 +201,10 @@ Chosen choose(const Choice& choice, std::chrono::milliseconds timeout, std::stri
   keep_likely_job(choice, chosen);
   place_silent(std::move(silent), choice, chosen);
   if (chosen.replies.empty()) {
-    chosen.notes.push_back("no " +
-                           std::string(choice.directory.empty() && choice.job.empty() && !choice.all
-                                           ? "process of yours"
-                                           : "chosen process") +
-                           (choice.hosts ? " answers on " : " answers in ") + places_of(choice) +
-                           ": a process has its socket from its first communicator on");
+    const bool is_any = choice.directory.empty() && choice.job.empty() && !choice.all;
+    chosen.notes.push_back(std::string("no running process ") + (is_any ? "" : "that was chosen ") +
+                           (choice.hosts ? "was found on " : "was found in ") + places_of(choice) +
+                           ": a process appears with its first communicator");
     return chosen;
   }
   sort_replies(chosen.replies);

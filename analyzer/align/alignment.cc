@@ -197,9 +197,8 @@ void Alignment::use_priors(const SyncPoints& points, const ClockPieces& pieces,
   const std::string source = !some(true)   ? "its kernel reports"
                              : some(false) ? "its kernel reports or --clock-error gives"
                                            : "--clock-error gives";
-  notes_.push_back("the clocks of " + names_text(resting) +
-                   " rest on a prior, the error of each clock that " + source +
-                   ": nothing in the traces proves it");
+  notes_.push_back("the offsets of the clocks of " + names_text(resting) +
+                   " rely on the error of each clock that " + source + ", not on the traces");
   solution = std::move(narrowed);
 }
 
@@ -345,7 +344,7 @@ void Alignment::tell_steps(std::uint32_t host, const ClockPieces& pieces,
     const std::string& name = hosts_[host].host;
     std::string text =
         behind.source == StepSource::kTrace
-            ? "the clock of " + name + " stepped, as its trace tells,"
+            ? "the clock of " + name + " stepped, as its trace says,"
         : behind.source == StepSource::kPerhaps
             ? "the clock of " + name + " may have stepped instead,"
         : behind.source == StepSource::kOperations

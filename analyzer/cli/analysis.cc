@@ -134,7 +134,7 @@ void add_selection(CLI::App& command, match::Selection& selection) {
              "Only operations called from this moment on: seconds since the first operation, or "
              "mark:TEXT for a mark of the application",
              kSelectionGroup, selection.from_s, selection.from_mark);
-  add_moment(command, "--to", "Only operations called by this moment, given likewise",
+  add_moment(command, "--to", "Only operations called by this moment, given as for --from",
              kSelectionGroup, selection.to_s, selection.to_mark);
 }
 
@@ -254,10 +254,10 @@ void add_input_options(CLI::App& command, AnalysisOptions& options) {
       ->type_name("KEY");
   command
       .add_option("--top", options.top,
-                  "Rows of a table at most; 0: all (default: 20 for people, all in json and csv)")
+                  "Rows of a table at most; 0: all (default: 20 in tables, all in json and csv)")
       ->type_name("ROWS");
   command.add_flag("--no-align", options.no_align,
-                   "Believe every host's clock instead of aligning them");
+                   "Use each host's clock as it is, without aligning them");
   command
       .add_option_function<std::string>(
           "--clock-error",

@@ -120,7 +120,7 @@ void add_compare(CLI::App& app, Chosen& chosen) {
   set_command(*command, kCompareExample,
               {{1, "something became slower"},
                {3, kNothingFits},
-               {4, "of no kind of operations can it be judged whether it became slower"}},
+               {4, "too little data to compare any kind of operation"}},
               options, chosen, run_compare);
 }
 

@@ -38,9 +38,8 @@ constexpr std::size_t kMostMarkBytes = 1000;  // of ringside_mark; it cuts what 
 
 constexpr char kCtlExample[] =
     "Asks processes that run, on this host or on those that are named (--hosts, --slurm, "
-    "--kubectl), through their control sockets. Without --pid, --dir, --job or --all they must be "
-    "of "
-    "one job, but for `status`. All are asked at once.\n"
+    "--kubectl), through their control sockets. Without --pid, --dir, --job or --all they must "
+    "belong to one job, except for `status`. All are asked at once.\n"
     "\n"
     "Examples:\n"
     "  ringside ctl status\twhat each process does\n"
@@ -237,14 +236,14 @@ void add_ctl(CLI::App& app, Chosen& chosen) {
 
   options = std::make_shared<CtlOptions>();
   command = add_verb(*ctl, chosen, "dump", "Write a trace of everything up to now",
-                     "  ringside ctl dump\tbeside the traces\n"
+                     "  ringside ctl dump\tnext to the traces\n"
                      "  ringside ctl dump --output /tmp/dumps/\ta file of each process there\n",
                      options);
   command
       ->add_option(
           "--output", options->output,
           "A new file; for several processes, or with / at its end, a directory for one of "
-          "each, made if it is not there (default: beside the traces)")
+          "each, made if it is not there (default: next to the traces)")
       ->type_name("PATH");
   add_live_options(*command, *options);
 

@@ -176,7 +176,7 @@ void add_dependencies(CLI::App& app, Chosen& chosen) {
       ->type_name("KEY");
   command
       ->add_option("--top", options->top,
-                   "Rows of a table at most; 0: all (default: 20 for people, all in json and csv)")
+                   "Rows of a table at most; 0: all (default: 20 in tables, all in json and csv)")
       ->type_name("ROWS");
   command->add_flag("--critical", options->choice.is_critical,
                     "Only those on the critical path of each range (ProfilerStep, or --annotation; "

@@ -75,7 +75,7 @@ struct PathOptions : AnalysisOptions {
 };
 
 constexpr char kMatchExample[] =
-    "The gravest come first, and of these the earliest: it is often the cause of the others. "
+    "The worst come first, and of these the earliest: it is often the cause of the others. "
     "docs/metrics.md defines the verdicts.\n"
     "\n"
     "Examples:\n"
@@ -227,7 +227,7 @@ void add_match(CLI::App& app, Chosen& chosen) {
   command
       .add_option("--mismatch-cap", options->mismatch_cap,
                   "Operations to describe of each communicator; all are counted (default: 10 "
-                  "for people, all in json and csv)")
+                  "in tables, all in json and csv)")
       ->type_name("COUNT");
 }
 
@@ -252,7 +252,7 @@ void add_calls(CLI::App& app, Chosen& chosen) {
   add_kineto_option(command, *options);
   add_stacks_option(command, *options);
   command.get_option("--top")->description(
-      "Rows of a table at most; 0: all (default: 1000 for people, all in json and csv)");
+      "Rows of a table at most; 0: all (default: 1000 in tables, all in json and csv)");
 }
 
 void add_communicators(CLI::App& app, Chosen& chosen) {

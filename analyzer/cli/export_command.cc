@@ -256,7 +256,7 @@ ExitStatus run_export(const ExportOptions& given) {
   if (!options.chakra_directory.empty()) {
     if (is_of_dumps(*analysis)) {
       tell(
-          "ringside export: --chakra needs traces: dumps of PyTorch's Flight Recorder do not tell "
+          "ringside export: --chakra needs traces: dumps of PyTorch's Flight Recorder do not say "
           "when an operation ran");
       return kExitNoInput;
     }

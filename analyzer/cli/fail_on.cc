@@ -55,9 +55,9 @@ std::optional<Condition> parse_one(std::string_view text, std::string& error) {
     return error.empty() ? std::optional(condition) : std::nullopt;
   }
   std::string_view number = at < text.size() ? trimmed(text.substr(at + 1)) : std::string_view();
-  if (word->what == FailOn::kStraggler && number.ends_with("surely")) {
-    number = trimmed(number.substr(0, number.size() - std::string_view("surely").size()));
-    condition.is_surely = true;
+  if (word->what == FailOn::kStraggler && number.ends_with("at least")) {
+    number = trimmed(number.substr(0, number.size() - std::string_view("at least").size()));
+    condition.is_at_least = true;
   }
   if (word->is_percent && number.ends_with('%')) {
     number.remove_suffix(1);
@@ -237,7 +237,7 @@ class Judge {
         fail(condition, report::percent_text(run->waited_part()) + " of all ranks' time");
         has_failed = true;
       } else if (condition.what == FailOn::kStraggler && worst &&
-                 100 * (condition.is_surely ? worst->cost.least : worst->cost.best) >
+                 100 * (condition.is_at_least ? worst->cost.least : worst->cost.best) >
                      condition.limit) {
         fail(condition, report::slow_sentence(*worst, run->job()));
         has_failed = true;
@@ -264,10 +264,10 @@ class Judge {
 
 const char kFailOnHelp[] =
     "Exit with 1 if one of these holds, separated by commas: busbw<GB/s, algbw<GB/s (of the "
-    "slowest row), efficiency<PERCENT (of the peak, likewise), straggler>PERCENT (of the wall "
-    "time; \"straggler>PERCENT surely\" asks the least of the range), wait>PERCENT (of all ranks' "
-    "time), mismatch, missing, state, "
-    "unfinished, dropped; with 4 if one cannot be judged";
+    "slowest row), efficiency<PERCENT (of the peak, in the slowest row), straggler>PERCENT (of the "
+    "wall time; \"straggler>PERCENT at least\" asks the lower end of the range), wait>PERCENT (of "
+    "all "
+    "ranks' time), mismatch, missing, state, unfinished, dropped; with 4 if one cannot be judged";
 
 std::optional<std::vector<Condition>> parse_conditions(std::string_view text, std::string& error) {
   std::vector<Condition> conditions;

@@ -29,9 +29,9 @@ enum class FailOn : std::uint8_t {
 
 struct Condition {
   FailOn what = FailOn::kMismatch;
-  double limit = 0;        // GB/s, or percent
-  bool is_surely = false;  // the least of the range counts, in place of the best estimate
-  std::string text;        // as it was given
+  double limit = 0;          // GB/s, or percent
+  bool is_at_least = false;  // the least of the range counts, in place of the best estimate
+  std::string text;          // as it was given
 };
 
 /// Says in --help what they are.

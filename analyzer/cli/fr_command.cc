@@ -134,7 +134,7 @@ ExitStatus run_fr(const FrOptions& options) {
   if (const std::string absent = without_dump(analysis.matches);
       !absent.empty() && !options.takes_incomplete && !match::chooses_files(options.selection)) {
     tell("ringside fr: no dump of " + absent +
-         " was read; --allow-incomplete-ranks says what the others tell");
+         " was read; --allow-incomplete-ranks says what the others show");
     return kExitIncomplete;
   }
   report::Document document = std::move(answer->document);
@@ -211,7 +211,7 @@ void add_fr(CLI::App& app, Chosen& chosen) {
           "Only the dumps of these ranks; what others did is not known then")
       ->type_name("NUMBER...");
   command->add_flag("--allow-incomplete-ranks", options->takes_incomplete,
-                    "Say what the dumps tell although some rank has none");
+                    "Say what the dumps show although some rank has none");
   command
       ->add_option("--pg-filters,--comm", options->selection.communicators,
                    "Only these process groups, by description or name")
@@ -257,7 +257,7 @@ void add_fr(CLI::App& app, Chosen& chosen) {
       ->check(CLI::IsMember({"table", "json", "markdown"}))
       ->capture_default_str();
   set_command(*command, kFrExample,
-              {{0, "no trouble is seen"},
+              {{0, "no problem is found"},
                {1, "something is stuck, or calls do not match"},
                {2, kUsageOrExists},
                {3, kNothingFits},

@@ -35,10 +35,10 @@ struct HangOptions : AnalysisOptions {
 };
 
 constexpr char kHangExample[] =
-    "Traces of a job that hangs do not hold what is in flight; dumps do (ringside_dump), and so "
-    "do traces that `ringside recover` or the end of the process has closed. Without files, "
+    "The trace of a running job lacks the operations in flight. Take a dump first (ringside ctl "
+    "dump), or run `ringside recover` after the job has died. Without files, "
     "processes that run (--job, --dir, --all, --pid), here or on all hosts (--slurm, --kubectl, "
-    "--hosts), each write a dump beside its trace, and are judged by that.\n"
+    "--hosts), each write a dump next to its trace, and are judged by that.\n"
     "\n"
     "Examples:\n"
     "  ringside hang traces/\twho has not joined, and who waits for whom\n"
@@ -206,7 +206,7 @@ std::optional<HangAnswer> answer_hang(const AnalysisOptions& options, double min
     document.sentences.front() +=
         file.process.dump || file.silent_ns
             ? " To look again: ringside hang --job " + launch::shell_word(file.process.job)
-            : " To record what tells it: ringside run -- COMMAND";
+            : " To record whether it does: ringside run -- COMMAND";
   }
   const bool has_ends = std::all_of(files.begin(), files.end(), [](const model::TraceFile& file) {
     return file.closed || file.process.dump;
@@ -252,7 +252,7 @@ void add_hang(CLI::App& app, Chosen& chosen) {
        {3, kNothingFits},
        {4,
         "nothing is seen to be stuck, but something could not be read or is missing, or whether "
-        "ranks that left no dump have joined cannot be known, or calls alone do not tell"}},
+        "ranks that left no dump have joined cannot be known, or calls alone do not show it"}},
       options, chosen, run_hang);
 }
 

@@ -62,7 +62,7 @@ std::optional<report::Document> find_stuck(const AnalysisOptions& options,
   if (document.findings.empty() && has_in_flight) {
     document.findings.push_back(
         {report::Severity::kNote, "in-flight",
-         "operations were in flight when their traces ended; none is seen to be stuck"});
+         "operations were still running at the end of their traces; none appears to be stuck"});
   }
   return document;
 }

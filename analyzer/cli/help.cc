@@ -115,7 +115,7 @@ std::string kind_of(const CLI::Option& option) {
 
 std::string exit_statuses(std::initializer_list<StatusMeaning> own) {
   std::map<int, const char*> all = {
-      {kExitOk, "all is well"},
+      {kExitOk, "success"},
       {kExitUsage, "the command line is wrong"},
       {kExitInternal, "a bug in ringside, or the output cannot be written"}};
   for (const StatusMeaning& one : own) {

@@ -19,7 +19,7 @@ void add_place_options(CLI::App& command, LaunchOptions& options) {
       ->type_name("DIR");
   command
       .add_option("--plugin", options.plan.plugin,
-                  "Ringside's plugin (default: the one beside this program)")
+                  "Ringside's plugin (default: the one next to this program)")
       ->type_name("FILE");
   command
       .add_option("--nccl", options.nccl_file,

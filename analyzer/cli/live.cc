@@ -138,9 +138,8 @@ void add_watch_limits(CLI::App& command, live::Watcher::Options& limits, double&
   add_seconds(command, "--hang-seconds", limits.hang_s, 1,
               "An operation that is in flight for so long is stuck");
   command
-      .add_option(
-          "--late-percent", limits.late_percent,
-          "Share of all ranks' time that the others must lose to late ranks before they are told")
+      .add_option("--late-percent", limits.late_percent,
+                  "Report late ranks that cost at least this share of the job's time")
       ->type_name("PERCENT")
       ->check(CLI::Range(0.1, 100.0))
       ->capture_default_str();

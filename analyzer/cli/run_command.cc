@@ -40,7 +40,7 @@ struct RunOptions : LaunchOptions {
   double wait_s = 10;
   std::size_t top = 20;
   bool is_watched = false;
-  std::string watch_options;  // parted by blanks
+  std::string watch_options;  // separated by spaces
 };
 
 constexpr char kRunExample[] =
@@ -426,15 +426,14 @@ void add_run(CLI::App& app, Chosen& chosen, std::vector<std::string> command_lin
                    "Rows of each communicator in the summary, those of the most time; 0: all")
       ->type_name("ROWS")
       ->capture_default_str();
-  auto* const watch =
-      command->add_flag("--watch", options->is_watched,
-                        "Run `ringside watch` beside it, with its findings on standard error and "
-                        "in ringside-watch.jsonl beside the traces");
+  auto* const watch = command->add_flag(
+      "--watch", options->is_watched,
+      "Run `ringside watch` at the same time, with its findings on standard error and "
+      "in ringside-watch.jsonl next to the traces");
   command
-      ->add_option(
-          "--watch-options", options->watch_options,
-          "More options of it, parted by blanks: '--hang-seconds 60 --slurm 4711'. It has --job, "
-          "--dir, --ring-dir, --output and --wait from `ringside run`")
+      ->add_option("--watch-options", options->watch_options,
+                   "More options of it, separated by spaces: '--hang-seconds 60 --slurm 4711'. It "
+                   "has --job, --dir, --ring-dir, --output and --wait from `ringside run`")
       ->type_name("OPTIONS")
       ->needs(watch);
   constexpr double kMostWait_s = 3600;

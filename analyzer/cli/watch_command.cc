@@ -65,8 +65,8 @@ void note_end(int) {
 constexpr char kWatchExample[] =
     "Looks at all processes of a job again and again, and says at once what goes wrong: an "
     "operation that is stuck, ranks that the others wait for, a process that has died, a host that "
-    "does not answer. If something is stuck, each process then writes a dump beside its trace, and "
-    "what `ringside hang` says of these, who has not joined, follows. It ends when the job has "
+    "does not answer. If something is stuck, each process then writes a dump next to its trace, "
+    "and what `ringside hang` says of these, who has not joined, follows. It ends when the job has "
     "ended.\n"
     "\n"
     "Examples:\n"
@@ -355,7 +355,7 @@ void add_watch(CLI::App& app, Chosen& chosen) {
       ->add_option(
           "--command", options->taking.command,
           "A shell command that gets each finding as JSON on its standard input, and 30 s; one "
-          "after the other, beside the looks")
+          "after the other, while it goes on looking")
       ->type_name("COMMAND");
   auto* const webhook =
       command

@@ -14,7 +14,7 @@ std::string read_version(std::string_view text, std::uint32_t& minor) {
   const auto told = dot < text.size() ? parse_number<std::uint32_t>(text.substr(dot + 1))
                                       : std::optional<std::uint32_t>();
   if (!major || !told) {
-    return text.empty() ? "no Flight Recorder dump: it does not tell its version"
+    return text.empty() ? "no Flight Recorder dump: it does not name its version"
                         : "the dump's version is \"" + std::string(text) +
                               "\", and not two numbers with a dot between them, as 2.10";
   }

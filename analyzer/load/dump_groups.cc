@@ -100,7 +100,7 @@ void mend(const std::string& name, const Listed& one, const Claims& claims,
   if (best == claims.end()) {
     problems.add_line(one.file->path, 0,
                       why +
-                          ", and no other dump tells them for certain: its calls are matched as "
+                          ", and no other dump has them for certain: its calls are matched as "
                           "those of a group of its own");
     return;
   }

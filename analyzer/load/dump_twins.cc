@@ -123,7 +123,7 @@ void leave_out_dump_twins(model::Traces& traces, model::Problems& problems) {
         if (std::string why = conflict_of(file, other); !why.empty()) {
           left_out[i] = why + (other.bad_lines == 0 && file.bad_lines > 0
                                    ? " and is not damaged"
-                                   : ": nothing tells which of them is right");
+                                   : ": nothing shows which of them is right");
         }
       }
     }

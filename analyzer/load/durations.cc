@@ -5,7 +5,7 @@ namespace ringside::load {
 
 std::string durations_refused() {
   return "records of NCCL Inspector or of NVIDIA's example profiler, which have durations and no "
-         "starts by a clock that ranks share, so that they do not tell who came late or what is "
+         "starts by a clock that ranks share, so that they do not show who came late or what is "
          "stuck: `ringside summary`, `match` and `communicators` read them";
 }
 

@@ -266,7 +266,7 @@ void add_directory(const fs::path& directory, const DumpChoice& dump_choice, Inp
   const auto take = [&](const std::vector<std::string>& paths, const char* what) {
     for (const std::string& path : paths) {
       if (has_better) {
-        inputs.notes.push_back(path + ": " + what + " beside traces, left out; name it to use it");
+        inputs.notes.push_back(path + ": " + what + " next to traces, left out; name it to use it");
       } else {
         inputs.paths.push_back(path);
       }

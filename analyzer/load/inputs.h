@@ -23,7 +23,7 @@ inline constexpr std::string_view kNoTrace = ": not a Ringside trace, left out";
 
 /// Why the other commands refuse dumps, and which take them: the end of a sentence.
 inline constexpr std::string_view kDumpsRefused =
-    "which tell what each rank called and what was seen to finish, but not when it began or ended, "
+    "which show what each rank called and what was seen to finish, but not when it began or ended, "
     "so no durations, bandwidths or late ranks: `ringside match`, `hang`, `calls`, "
     "`communicators`, "
     "`report`, `export`, `lint` and `fr` read them";

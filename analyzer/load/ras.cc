@@ -128,9 +128,9 @@ std::string read_text(std::string_view text, model::Ras& ras) {
                   (last < line.size() && line.substr(last + 1) == "INCOMPLETE");
   }
   if (has_trouble && ras.lines.empty()) {
-    return "no whole answer of RAS: it ends before the trouble is told that its table has";
+    return "no whole answer of RAS: it ends before it describes what its table shows";
   }
-  return has_headings ? "" : "no whole answer of RAS: it ends before what is wrong is told";
+  return has_headings ? "" : "no whole answer of RAS: it ends before it says what is wrong";
 }
 
 // "HOST:PID NCCL DIAG [INFO] ECC: ... on rank(s) {1,3} ... in comm 0x1234". Other lines of a

@@ -306,8 +306,9 @@ std::string describe(const model::Traces& traces, const Matches& matches,
                 ? "which call of " + listed + " it is cannot be decided"
                 : "it is not recorded on " + listed) +
            (judgement.is_number_unknown
-                ? judgement.one_of ? " (which is not known: these calls are alike)"
-                                   : " (which is not known: the order of its calls does not tell)"
+                ? judgement.one_of
+                      ? " (which is not known: these calls are alike)"
+                      : " (which is not known: the order of its calls does not show it)"
             : judgement.is_found_by_order ? " (from there on numbers are of later calls there)"
                                           : "") +
            (judgement.awaited_by ? contradiction_text(matches, operation, *judgement.awaited_by)

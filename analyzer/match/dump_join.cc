@@ -245,7 +245,7 @@ class DumpJoin {
           std::count_if(calls.begin(), calls.end(), [](const auto& call) { return call.second; }));
     }
     if (joined < seen) {
-      joined_.notes.push_back("Dumps of PyTorch's Flight Recorder are beside the traces: of " +
+      joined_.notes.push_back("Dumps of PyTorch's Flight Recorder are with the traces: of " +
                               std::to_string(seen) + " operations of ranks that have one, " +
                               std::to_string(seen - joined) +
                               " could not be joined for certain with an entry of it, and are "

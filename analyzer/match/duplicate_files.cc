@@ -60,8 +60,8 @@ std::vector<std::string> remove_duplicate_files(model::Traces& traces,
 std::string duplicates_text(const std::vector<std::string>& notes) {
   const std::size_t more = notes.size() - 1;
   return notes.front() + (more == 0   ? ""
-                          : more == 1 ? "; and 1 more file likewise"
-                                      : "; and " + std::to_string(more) + " more files likewise");
+                          : more == 1 ? "; also 1 more file"
+                                      : "; also " + std::to_string(more) + " more files");
 }
 
 }  // namespace ringside::match

@@ -212,7 +212,7 @@ std::vector<std::string> keep_latest_files(model::Traces& traces) {
     is_kept[i] = chosen == i || file.process.run_id.empty();
     if (!is_kept[i]) {
       notes.push_back(file.path + ": of the same run as " + traces.files[chosen].path +
-                      ", which tells of a later moment; left out");
+                      ", which is of a later moment; left out");
     }
   }
   std::vector<model::TraceFile> kept;

@@ -97,7 +97,7 @@ Document communicators_document(const model::Traces& traces, const match::Matche
     document.notes.push_back(inferred);
   }
   if (has_inferred) {
-    document.notes.emplace_back("ranks -: the profiler interface does not tell how many there are");
+    document.notes.emplace_back("ranks -: the profiler interface does not say how many there are");
   }
   return document;
 }

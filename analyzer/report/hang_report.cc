@@ -139,10 +139,9 @@ class HangReport {
         }
       }
       const std::uint64_t ranks = count_ranks([](const metrics::Position&) { return true; });
-      sentences.push_back((hang_.untold.empty() ? "Nothing is seen to be stuck: "
-                                                : "Whether something is stuck cannot be told: ") +
-                          counted(ranks, "rank") + " in " +
-                          counted(communicators.size(), "communicator") + ".");
+      sentences.push_back(
+          (hang_.untold.empty() ? "Nothing is seen to be stuck: " : "The job may hang: ") +
+          counted(ranks, "rank") + " in " + counted(communicators.size(), "communicator") + ".");
       add_opposite_order();
       add_unaligned();
       return;
@@ -229,7 +228,7 @@ class HangReport {
     document_.sentences.push_back(
         "It is not known whether the others have joined " + model::joined(calls, kListed) +
         ": records before " + (calls.size() == 1 ? "it" : "them") +
-        " are lost, and the order of the calls alone does not tell which calls belong together.");
+        " are lost, and the order of the calls alone does not show which calls belong together.");
   }
 
   void add_findings() {
@@ -464,8 +463,8 @@ class HangReport {
     if (const std::uint64_t only = sum(hang_.enqueued_only); only > 0) {
       notes.push_back(
           "For " + counted(only, "operation") +
-          " in flight, only the enqueue is seen, on all ranks: whether the GPUs wait cannot be "
-          "told. Kernel channels tell: ringside run -- COMMAND");
+          " in flight, only the enqueue is seen, on all ranks: whether the GPUs wait is "
+          "unknown. Kernel channels show it: ringside run -- COMMAND");
     }
     if (const std::uint64_t young = sum(hang_.too_young); young > 0) {
       notes.push_back(counted(young, "operation") + " in flight waited for less than --min-age.");

@@ -93,7 +93,7 @@ std::string HangSentences::supposed(std::uint32_t operation) const {
   const std::string host = traces_.files[unbound(file) ? file : stuck.since_file].process.host;
   return " This supposes that the clock of host " + host +
          ", which nothing compares with the others', differs from them by less than " +
-         human_duration(*one->supposed_ns) + ": a dump older than the hang tells nothing.";
+         human_duration(*one->supposed_ns) + ": a dump older than the hang shows nothing.";
 }
 
 // The call that a process has made and not finished: that may be why it has not joined another.
@@ -177,8 +177,8 @@ std::string HangSentences::difference(std::uint32_t operation) const {
     const auto& members = hang_.matches.communicators[matched.communicator].members;
     std::string what = match::datatype_name(traces_.names.text(one.datatype));
     if (stuck.differs != "datatype") {
-      what = stuck.differs == "bytes" ? (one.bytes ? size_text(*one.bytes) : "not told")
-                                      : (one.root ? std::to_string(*one.root) : "not told");
+      what = stuck.differs == "bytes" ? (one.bytes ? size_text(*one.bytes) : "unknown")
+                                      : (one.root ? std::to_string(*one.root) : "unknown");
     }
     said[what].push_back(members[part.member].rank.value_or(0));
   }
@@ -231,9 +231,10 @@ std::string HangSentences::evidence(std::uint32_t operation) const {
   const bool is_told = std::any_of(of_rank.begin(), of_rank.end(), [](const auto& entry) {
     return !entry.second.contains(WaitsFor::kNotTold);
   });
-  return is_told ? " No transfer stands out; the table shows what each rank waits for."
-                 : " What the network waits for is not recorded. Steps tell: ringside run --events "
-                   "default,steps -- COMMAND";
+  return is_told
+             ? " No transfer stands out; the table shows what each rank waits for."
+             : " What the network waits for is not recorded. To record it: ringside run --events "
+               "default,steps -- COMMAND";
 }
 
 // The lines of the program that called what is stuck; empty if no trace tells them.
@@ -381,7 +382,7 @@ std::string HangSentences::answer(std::uint32_t operation) const {
       return counted(stuck.waiting.size(), "rank") + (stuck.waiting.size() == 1 ? " is" : " are") +
              (stuck.waited_ns ? " stuck in " + name + ", for " + human_duration(*stuck.waited_ns)
                               : " not seen to finish " + name) +
-             "; whether all have joined it cannot be told." + silent(operation) + nothing_known;
+             "; whether all have joined it is unknown." + silent(operation) + nothing_known;
     case Cause::kAllJoined:
       break;
   }
@@ -456,7 +457,7 @@ std::string HangSentences::first_stopped() const {
                                             : std::string("how well the clocks agree is not known");
   const std::string apart = human_duration(later_ns) + " (" + clocks + ')';
   if (uncertainty_ns && later_ns <= *uncertainty_ns) {
-    return "Which communicator stopped first cannot be told: " + name(one) + " and " + name(other) +
+    return "Which communicator stopped first is unknown: " + name(one) + " and " + name(other) +
            " are " + apart + " apart.";
   }
   return "Communicator " + name(one) + " stopped first, at " + time_of_day(one.since_ns) +

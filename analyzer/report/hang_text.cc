@@ -51,8 +51,8 @@ const char* stage_name(metrics::Stage stage) {
 }
 
 const char* waits_for_name(WaitsFor waits_for) {
-  constexpr std::array<const char*, 6> kNames = {"not told", "GPU",  "peer's credit",
-                                                 "network",  "data", "flush"};
+  constexpr std::array<const char*, 6> kNames = {"unknown", "GPU",  "peer's credit",
+                                                 "network", "data", "flush"};
   return kNames[static_cast<std::size_t>(waits_for)];
 }
 

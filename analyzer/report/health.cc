@@ -200,11 +200,11 @@ class HealthJudge {
         });
     if (inputs.are_dumps()) {
       add(Severity::kNote, "no-times",
-          "dumps tell no times of execution: nothing is known of bandwidth, waiting and late ranks",
+          "dumps have no times of execution: bandwidth, waiting and late ranks are unknown",
           "completeness");
     } else if (inputs.without_starts > 0) {
       add(Severity::kNote, "no-starts",
-          "the records have durations and no starts: who came late cannot be told", "completeness");
+          "the records have durations and no starts: who came late is unknown", "completeness");
       if (inputs.not_recorded > 0) {
         add(Severity::kNote, "not-recorded",
             counted(inputs.not_recorded, "operation") + " not in the records, by their numbers",
@@ -213,7 +213,7 @@ class HealthJudge {
     } else if (unbounded > 0) {
       add(Severity::kNote, "clocks",
           "the clocks of " + counted(static_cast<std::uint64_t>(unbounded), "host") +
-              " are not known: who was late cannot be told there",
+              " are unknown, and so is who was late there",
           "completeness");
     }
     const std::size_t absent = match::most_ranks_without_trace(matches_.communicators);

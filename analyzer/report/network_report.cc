@@ -165,8 +165,8 @@ class NetworkReport {
           "No network transfers are recorded of the operations that were chosen.");
     } else if (network_.links.empty()) {
       sentences.emplace_back(
-          "No network transfers are recorded. Either the ranks reach each other without the "
-          "network, or they were not asked for: set RINGSIDE_EVENTS=default,steps.");
+          "No network transfers are recorded. Jobs on one host have none; to record those of "
+          "others, set RINGSIDE_EVENTS=default,steps.");
     } else if (!network_.has_steps) {
       sentences.emplace_back(
           "Only proxy operations are recorded, so waiting is in their times and no link is "
@@ -175,7 +175,7 @@ class NetworkReport {
       sentences.push_back(
           "No link is judged: there are no " + std::to_string(metrics::kLeastSiblings) +
           " pairs of ranks of one class with " + std::to_string(metrics::kLeastSteps) +
-          " sends of one size each, of which bytes and times are told.");
+          " sends of one size each, with known bytes and times.");
     } else {
       const std::string among =
           counted(network_.judged, "sending link") + " that could be compared";
@@ -391,7 +391,7 @@ class NetworkReport {
                       " in flight left out: `ringside hang` shows them.");
     }
     if (network_.untold > 0) {
-      notes.push_back("NCCL did not tell where the time of " + counted(network_.untold, "step") +
+      notes.push_back("NCCL did not say where the time of " + counted(network_.untold, "step") +
                       " went.");
     }
     std::uint64_t dropped = 0;

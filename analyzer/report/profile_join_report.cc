@@ -136,7 +136,7 @@ std::vector<std::string> profile_join_notes(const std::vector<match::KinetoFileJ
                    counted(operations, "operation") + ", by the order of calls: " +
                    std::to_string(pairs[0]) + " counted from the first of the group, " +
                    std::to_string(pairs[1]) + " at the only place where they fit, " +
-                   std::to_string(pairs[2]) + " at the one that the clock tells." +
+                   std::to_string(pairs[2]) + " at the one that the clock shows." +
                    (unknown > 0 ? " It is not known which calls of NCCL " +
                                       counted(unknown, "other makes", "others make") + '.'
                                 : "") +

@@ -130,13 +130,15 @@ std::string text_of(const model::Traces& traces, const RunEnds& run) {
     return human_duration(metrics::elapsed_ns(ends.front().at_ns, end.at_ns));
   };
   const std::size_t others = ends.size() - run.first;
-  std::string text = processes_text(traces, ends, run.first) + " ended " +
-                     (others > 0       ? "first, "
-                      : run.first == 1 ? ""
-                                       : "together, ") +
-                     "at " + time_of_day(ends.front().at_ns) + " UTC" +
-                     (others > 0 || run.first == 1 ? "" : ", within " + apart(ends.back())) +
-                     how_text(ends, 0, run.first);
+  std::string text =
+      processes_text(traces, ends, run.first) + " ended " +
+      (others > 0       ? "first, "
+       : run.first == 1 ? ""
+                        : "together, ") +
+      "at " + time_of_day(ends.front().at_ns) + " UTC" +
+      (others > 0 || ends.front().at_ns == ends.back().at_ns ? ""
+                                                             : ", within " + apart(ends.back())) +
+      how_text(ends, 0, run.first);
   if (others > 0) {
     const std::string soonest = apart(ends[run.first]);
     const std::string latest = apart(ends.back());

@@ -76,9 +76,10 @@ std::string unseen_sentence(const replay::Replays& replays) {
            command;
   }
   if (!coverage.is_enough()) {
-    return "of " + std::to_string(coverage.operations - coverage.seen) + " of " +
+    return std::to_string(coverage.operations - coverage.seen) + " of " +
            counted(coverage.operations, "operation") +
-           ", not all ranks were seen to run them: who slows the job is known of the others only" +
+           " were not seen to run on all of their ranks: who slows the job is computed from the "
+           "others" +
            command;
   }
   const bool is_possible = std::all_of(replays.runs.begin(), replays.runs.end(),

@@ -189,7 +189,7 @@ class Maker {
   std::string wait_sentence(const StepPath& step, std::uint32_t index) const {
     const StepWait& wait = step.waits[index];
     std::string sentence =
-        operation_of(wait.operation) + " of " + communicator_of(wait.operation) +
+        operation_of(wait.operation) + " of communicator " + communicator_of(wait.operation) +
         " is exposed for " + human_duration(wait.waited_ns + moved_ns(step, wait)) + " on " +
         rank_of(wait.by) + " in " + step.name + ", " + (wait.is_sure ? "" : "perhaps ") +
         "waiting " + human_duration(wait.waited_ns) + " of it for " + rank_of(wait.waits_for);

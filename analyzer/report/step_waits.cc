@@ -77,7 +77,7 @@ std::vector<std::string> step_wait_sentences(const std::vector<metrics::WaitPath
   std::vector<std::string> sentences;
   for (std::size_t i = 0; i < std::min<std::size_t>(3, waits.size()); ++i) {
     const WaitTexts texts = texts_of(waits[i], graphs, facts);
-    std::string sentence = texts.operation + " of " + texts.communicator + " waited " +
+    std::string sentence = texts.operation + " of communicator " + texts.communicator + " waited " +
                            human_duration(waits[i].length_ns()) + " on " + texts.by + " for " +
                            texts.waits_for;
     if (texts.was_in.empty()) {

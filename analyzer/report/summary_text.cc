@@ -34,7 +34,7 @@ void add_example_lines(const InputFacts& inputs, std::uint64_t files,
   }
   lines.push_back("Durations: " + counted(files, "file") +
                   " of NVIDIA's example profiler, whose times count from each process's own start: "
-                  "who came late is not told. Its times of 0 are no times and are not used. It "
+                  "who came late is unknown. Its times of 0 are no times and are not used. It "
                   "keeps the calls that its pools had room for, and does not count the others");
   std::uint64_t channels = 0;
   for (const model::TraceFile* const file : inputs.files) {
@@ -46,7 +46,7 @@ void add_example_lines(const InputFacts& inputs, std::uint64_t files,
     lines.push_back("Not used: " + counted(channels, "kernel channel") +
                     " there without a stop, or of an earlier call (the profiler of NCCL 2.28 to "
                     "2.30 loses the stops of all channels but 0). Such a call has a time only if "
-                    "network operations tell the end of these channels");
+                    "network operations show the end of these channels");
   }
 }
 
@@ -108,7 +108,7 @@ std::vector<std::string> completeness_lines(const Summary& summary) {
   const std::uint64_t inspector_files = inputs.without_starts - example_files;
   if (inspector_files > 0) {
     lines.push_back("Durations: " + counted(inspector_files, "file") +
-                    " of NCCL Inspector, whose records have no starts: who came late is not told. "
+                    " of NCCL Inspector, whose records have no starts: who came late is unknown. "
                     "Calls smaller than its least size and calls after the last one that it wrote "
                     "are not in them");
   }
@@ -303,8 +303,8 @@ std::vector<std::string> communicator_lines(const match::Communicator& communica
 
 std::vector<std::string> footer_lines(const Summary& summary) {
   std::vector<std::string> lines = {
-      "median, p99: of the time that the data took, from the moment at which all ranks were there "
-      "that it needed; wall: each rank's own start to its own end; wait: for the ranks it needed.",
+      "median, p99: transfer time, from the last rank's arrival to the end; wall: a rank's time "
+      "in the operation; wait: the part of it in which it waited for other ranks.",
       "algbw and busbw are nccl-tests', from the median time; 1 GB/s = 1e9 bytes/s. "
       "docs/metrics.md has the formulas."};
   if (summary.with_nominal) {
@@ -352,14 +352,12 @@ std::vector<std::string> footer_lines(const Summary& summary) {
     }
   }
   if (is_vague) {
-    lines.emplace_back(
-        "~: the clocks and stamps leave more than a tenth of it open. --intervals shows how much.");
+    lines.emplace_back("~: uncertain by more than a tenth. --intervals shows the bounds.");
   }
   if (unknown > 0) {
-    lines.push_back("The time of " + counted(unknown, "row") +
-                    " is left out, since more than a factor of two of it is open: the clocks are "
-                    "not known well enough, or data may have lain in buffers before the last rank "
-                    "came. --intervals shows what is known.");
+    lines.push_back(counted(unknown, "row shows", "rows show") +
+                    " \"-\": the transfer time is uncertain by more than a factor of two, since "
+                    "clocks are, or since data was buffered. --intervals shows the bounds.");
   }
   if (has_groups) {
     lines.emplace_back(

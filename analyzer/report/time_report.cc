@@ -196,8 +196,10 @@ Document overlap_document(const metrics::Overlap& overlap, const match::Matches&
         std::string("Over all ranks, ") +
         (all.without_times > 0 ? "as far as times are known, " : "") + "operations ran in " +
         human_duration(all.busy_ns) + " of " + human_duration(all.span_ns) + " (" +
-        fixed(percent(all.busy_ns, all.span_ns), 1) + " %); " + waiting_text(all) + ", and in " +
-        human_duration(all.together_ns) + " those of several communicators ran at once.");
+        fixed(percent(all.busy_ns, all.span_ns), 1) + " %); " + waiting_text(all) +
+        (all.together_ns == 0 ? ". No two communicators had operations at the same time."
+                              : ", and in " + human_duration(all.together_ns) +
+                                    " those of several communicators ran at once."));
   }
   document.tables.push_back(overlap_table(overlap));
   Table pairs{"pairs",

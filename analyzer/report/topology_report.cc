@@ -297,7 +297,7 @@ void say_agreement(const Topology& topology, Document& document) {
     document.notes.push_back(ranks_text(topology, ranks) + ": " + reason);
   }
   if (known == 0) {
-    document.sentences.emplace_back("No rank knows its topology.");
+    document.sentences.emplace_back("The traces contain no topology.");
   } else if (differs) {
     document.sentences.emplace_back("Not all ranks saw the same; the findings say who differs.");
   } else if (known < topology.ranks.size()) {
@@ -357,7 +357,7 @@ Document topology_file_document(const topology::Machine& machine,
   say_domains(topology, assumed, document);
   if (!tells_switches) {
     document.notes.emplace_back(
-        "nvidia-smi does not tell direct links from links through switches: what is fully "
+        "nvidia-smi does not distinguish direct links from links through switches: what is fully "
         "connected here may be switched");
   }
   document.tables.push_back(domain_table(topology, assumed));

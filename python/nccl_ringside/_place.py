@@ -48,5 +48,5 @@ def tool_path() -> str:
     places = [sysconfig.get_path("scripts"), *beside, os.path.join(_prefix(), "bin")]
     found = shutil.which("ringside", path=os.pathsep.join(places)) or shutil.which("ringside")
     if found is None:
-        raise FileNotFoundError("the tool ringside is neither beside this Python nor in PATH")
+        raise FileNotFoundError("the tool ringside is neither next to this Python nor in PATH")
     return found

@@ -227,7 +227,7 @@ class PriorJob(GeneratedJob):
         def is_late_named(document):
             return [text.startswith(f"Rank {self.late} ") for text in named(document)] == [True]
 
-        rests = [note for note in found["notes"] if "rest on a prior" in note]
+        rests = [note for note in found["notes"] if "rely on the error of each clock" in note]
         dropped = [note for note in found["notes"] if "priors are dropped" in note]
         if self.is_wrong:
             offsets = sorted(host["offset_ns"] for host in self.truth["hosts"])
@@ -238,7 +238,7 @@ class PriorJob(GeneratedJob):
         # Who is late is the same with any clocks.
         if not rests or not is_late_named(found):
             wrong.append(f"rank {self.late} is not found: {named(found)}, {found['notes']}")
-        if any("rest on a prior" in note for note in without["notes"]) or not is_late_named(without):
+        if any("rely on the error of each clock" in note for note in without["notes"]) or not is_late_named(without):
             wrong.append(f"without a prior: {named(without)}, {without['notes']}")
         # Clock lines are 60 iterations apart, and the kernel's error grows by 500 ppm between them.
         most_ns = 2_000 * self.error_us + (100_000 if self.is_of_kernel else 1_000)
@@ -252,7 +252,7 @@ def check_prior(seed, options):
         found = job.ringside("stragglers", "--align-report", *job.prior)
         wrong, widths, *_ = check_report(job, found)
         notes = " ".join(found["notes"])
-        if job.is_wrong and "rest on a prior" in notes and "priors are dropped" not in notes:
+        if job.is_wrong and "rely on the error of each clock" in notes and "priors are dropped" not in notes:
             wrong = []  # nothing contradicts the wrong prior, and the output says that it rests on it
         for path in job.traces.glob("ringside.*") if job.is_of_kernel else ():
             path.write_text(path.read_text(encoding="utf-8").replace('"synchronised":true', '"synchronised":false'),

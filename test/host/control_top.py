@@ -73,7 +73,7 @@ def between_two_looks(case):
         time.sleep(interval_s / 2)
         case.kill()
         _, said = process.communicate(timeout=60)
-        require(process.returncode == 3 and "no process of yours" in said,
+        require(process.returncode == 3 and "no running process was found" in said,
                 f"{process.returncode}: {said}")
         if "died" in said:
             return

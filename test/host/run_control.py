@@ -241,7 +241,7 @@ def dead(case):
     case.run("recover", "--dir", case.traces, case.rings)
     require(not list(case.rings.iterdir()), "recover leaves something")
     _, said = case.ctl("status", status=3)
-    require("no process of yours answers" in said, said)
+    require("no running process was found" in said, said)
 
 
 def users(case):
@@ -258,7 +258,7 @@ def users(case):
     shutil.copy(mine, case.options.ringside)
     pid = case.ctl("status")[0][0]["pid"]
     _, said = case.run("ctl", "status", status=3, user=NOBODY)
-    require("no process of yours answers" in said, said)
+    require("no running process was found" in said, said)
     _, said = case.run("ctl", "stop", "--pid", pid, status=1, user=NOBODY)
     require("another user's" in said, said)
     for path in case.rings.iterdir():  # even if somebody opens the doors
@@ -295,7 +295,7 @@ def jobs(case):
     require([one["pid"] for one in case.ctl("status", "--pid", pids[0], "--pid", pids[1])[0]] ==
             pids, "--pid")
     _, said = case.run("ctl", "status", "--dir", case.place, status=3)
-    require("no chosen process answers" in said, said)
+    require("no running process that was chosen was found" in said, said)
     case.start_host(RINGSIDE_DIR=str(case.place / "elsewhere"), RINGSIDE_JOB="one")
     case.wait_for_sockets(6)
     _, said = case.run("ctl", "stop", status=2)

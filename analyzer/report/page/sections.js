@@ -65,7 +65,7 @@ function addHealth(data) {
   const words = {
     error: '■ Something is wrong',
     warning: '▲ Needs attention',
-    ok: '✓ Healthy, as far as these traces tell',
+    ok: '✓ No problem found',
     unknown: '○ Not all can be judged'
   };
   const line = sectionOf('status');
@@ -296,7 +296,7 @@ const kSections = [
     documentOf(
         'stuck', ['hang_stuck', 'hang_waits', 'hang_network', 'hang_ranks'],
         'Nothing is in flight in these traces. Dumps, and traces that were closed or recovered, ' +
-            'tell what a job is stuck in.')
+            'show what a job is stuck in.')
   ],
   [
     'mismatches',

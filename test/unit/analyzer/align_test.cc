@@ -429,7 +429,7 @@ TEST_CASE("a clock may step, whether its trace tells or not") {
     CHECK(worst(made, alignment, job.ranks_per_host) <= 1.0);
     // With two hosts only their difference is known, so either may be named.
     const std::string host = "node" + std::to_string(job.stepping);
-    CHECK(note.find(job.is_told ? "as its trace tells" : "the operations show") !=
+    CHECK(note.find(job.is_told ? "as its trace says" : "the operations show") !=
           std::string::npos);
     CHECK((note.find("clock of " + host + " stepped") != std::string::npos ||
            (job.hosts == 2 && !job.is_told)));

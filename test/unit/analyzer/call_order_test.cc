@@ -70,11 +70,10 @@ TEST_CASE("a rank that swaps two calls is named, though all numbers are equal", 
       }
     }
   }
-  CHECK(
-      told(builder) ==
-      std::vector<std::string>{
-          "AllReduce #1: function AllGather #0 on rank 3 (the minority), AllReduce #1 on "
-          "ranks 0-2; all made these 2 calls, in different orders"});
+  CHECK(told(builder) ==
+        std::vector<std::string>{
+            "AllReduce #1: function AllGather #0 on rank 3 (the minority), AllReduce #1 on "
+            "ranks 0-2; all made these 2 calls, in different orders"});
 }
 
 TEST_CASE("the order tells nothing where records are lost", "[order]") {

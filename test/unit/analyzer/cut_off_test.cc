@@ -55,15 +55,12 @@ Texts told(TraceBuilder builder) {
 }
 
 TEST_CASE("what a killed process had not come to is not missing") {
-  CHECK(told(with_a_killed("ABCDE", "ABC")) ==
-        Texts{"AllReduce #3: it is not recorded on rank 1",
-              "AllReduce #4: it is not recorded on rank 1"});
-  CHECK(told(with_a_killed("AAAA", "AA")) ==
-        Texts{"AllReduce #2: it is not recorded on rank 1",
-              "AllReduce #3: it is not recorded on rank 1"});
-  CHECK(told(with_a_killed("AaBb", "Aa")) ==
-        Texts{"AllGather #1: it is not recorded on rank 1",
-              "AllReduce #1: it is not recorded on rank 1"});
+  CHECK(told(with_a_killed("ABCDE", "ABC")) == Texts{"AllReduce #3: it is not recorded on rank 1",
+                                                     "AllReduce #4: it is not recorded on rank 1"});
+  CHECK(told(with_a_killed("AAAA", "AA")) == Texts{"AllReduce #2: it is not recorded on rank 1",
+                                                   "AllReduce #3: it is not recorded on rank 1"});
+  CHECK(told(with_a_killed("AaBb", "Aa")) == Texts{"AllGather #1: it is not recorded on rank 1",
+                                                   "AllReduce #1: it is not recorded on rank 1"});
   CHECK(told(with_a_killed("AB", "")) == Texts{"AllReduce #0: it is not recorded on rank 1",
                                                "AllReduce #1: it is not recorded on rank 1"});
 }
@@ -79,8 +76,8 @@ TEST_CASE("nor is what a rank called, or did not, after a call that never finish
   }
   SECTION("only the end of an earlier call was lost") {
     builder.operations(1)[1].in_flight = true;
-    CHECK(told(std::move(builder)) == Texts{"AllReduce #3: rank 1 did not call it",
-                                            "AllReduce #4: rank 1 did not call it"});
+    CHECK(told(std::move(builder)) ==
+          Texts{"AllReduce #3: rank 1 did not call it", "AllReduce #4: rank 1 did not call it"});
   }
 }
 
@@ -105,19 +102,17 @@ TEST_CASE("nor is what a process had not come to when it was dumped, or whose re
 }
 
 TEST_CASE("what a killed process left out before its last call is missing") {
-  CHECK(told(with_a_killed("AaBCD", "ABC")) ==
-        Texts{"AllGather #0: rank 1 did not call it",
-              "AllReduce #3: it is not recorded on rank 1"});
+  CHECK(told(with_a_killed("AaBCD", "ABC")) == Texts{"AllGather #0: rank 1 did not call it",
+                                                     "AllReduce #3: it is not recorded on rank 1"});
   // By the order of the calls, where numbers are of later ones.
   CHECK(told(with_a_killed("ABCDE", "ABD"))
             .contains(
                 "AllReduce #2: rank 1 did not call it (from there on numbers are of later calls "
                 "there)"));
-  CHECK(
-      told(with_a_killed("AAAaA", "AAa")) ==
-      Texts{"AllReduce, one of #0 to #2: rank 1 did not call it (which is not known: these calls "
-            "are alike)",
-            "AllReduce #3: it is not recorded on rank 1"});
+  CHECK(told(with_a_killed("AAAaA", "AAa")) ==
+        Texts{"AllReduce, one of #0 to #2: rank 1 did not call it (which is not known: these calls "
+              "are alike)",
+              "AllReduce #3: it is not recorded on rank 1"});
   TraceBuilder dumped = with_a_killed("AaBCD", "ABC");
   dumped.traces().files[1].recovered = false;
   dumped.traces().files[1].process.dump = true;

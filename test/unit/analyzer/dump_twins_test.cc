@@ -65,7 +65,7 @@ TEST_CASE("a dump whose calls have the times of another rank's is a copy") {
   CHECK(left(traces, problems) == Paths{"a_1", "a_2"});
   REQUIRE(problems.files().size() == 2);
   CHECK(problems.files()[0].reason ==
-        "its calls have the times of those in a_3, which has another rank: nothing tells which of "
+        "its calls have the times of those in a_3, which has another rank: nothing shows which of "
         "them is right");
 }
 
@@ -91,7 +91,7 @@ TEST_CASE("two dumps of one process tell the same calls") {
   CHECK(left(traces, problems) == Paths{"other_0"});
   REQUIRE(problems.files().size() == 3);
   CHECK(problems.files()[0].reason ==
-        "its record 1 is another call than in wrong_0, which is of the same process: nothing tells "
+        "its record 1 is another call than in wrong_0, which is of the same process: nothing shows "
         "which of them is right");
 }
 

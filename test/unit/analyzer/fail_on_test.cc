@@ -17,8 +17,13 @@ TEST_CASE("conditions are read as they are meant") {
   CHECK(found->at(0).limit == 200);
   CHECK(found->at(1).what == FailOn::kStraggler);
   CHECK(found->at(1).limit == 5);
+  CHECK_FALSE(found->at(1).is_at_least);
   CHECK(found->at(2).what == FailOn::kMismatch);
   CHECK(found->at(3).limit == 12.5);
+  const auto lower_end = parse_conditions("straggler>5% at least", error);
+  REQUIRE(lower_end);
+  CHECK(lower_end->front().limit == 5);
+  CHECK(lower_end->front().is_at_least);
 }
 
 TEST_CASE("a condition that is not understood is no condition") {

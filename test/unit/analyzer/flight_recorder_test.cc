@@ -415,7 +415,7 @@ TEST_CASE("records that are missing in the middle are not recorded") {
 
 TEST_CASE("what is no dump, or has entries that say nothing") {
   CHECK(error_of("{}") == "no Flight Recorder dump: it has no list of entries");
-  CHECK(error_of(R"({"entries":[]})") == "no Flight Recorder dump: it does not tell its version");
+  CHECK(error_of(R"({"entries":[]})") == "no Flight Recorder dump: it does not name its version");
   CHECK(error_of(dump_of("", "2")) ==
         "the dump's version is \"2\", and not two numbers with a dot between them, as 2.10");
   CHECK(error_of(dump_of("", "1.5")).starts_with("version 1.5 of "));

@@ -75,23 +75,20 @@ TEST_CASE("several ranks may leave out several calls") {
 }
 
 TEST_CASE("of calls that are alike none is named") {
-  CHECK(
-      told(called({"AAAA", "AAA"})) ==
-      Texts{"AllReduce, one of #0 to #3: rank 1 did not call it (which is not known: these calls "
-            "are alike)"});
+  CHECK(told(called({"AAAA", "AAA"})) ==
+        Texts{"AllReduce, one of #0 to #3: rank 1 did not call it (which is not known: these calls "
+              "are alike)"});
   CHECK(
       told(called({"AAAAA", "AAA", "AAAAA"})) ==
-      Texts{
-          "AllReduce, 2 of #0 to #4: rank 1 did not call it (which is not known: these calls are "
-          "alike)"});
+      Texts{"AllReduce, 2 of #0 to #4: rank 1 did not call it (which is not known: these calls are "
+            "alike)"});
   CHECK(told(called({"BAAAC", "BAAC"}))[1] ==
         "AllReduce, one of #1 to #3: rank 1 did not call it (which is not known: these calls are "
         "alike)");
   CHECK(
       told(called({"ABABAB", "ABAB"})) ==
-      Texts{
-          "AllReduce, 2 of #0 to #5: rank 1 did not call it (which is not known: these calls are "
-          "alike)"});
+      Texts{"AllReduce, 2 of #0 to #5: rank 1 did not call it (which is not known: these calls are "
+            "alike)"});
 }
 
 TEST_CASE("a rank that stopped calling left out the last ones") {
@@ -114,8 +111,7 @@ TEST_CASE("numbers in between that are absent count what was left out") {
 TEST_CASE("where the ranks disagree otherwise, too, no number is named") {
   CHECK(told(called({"ABCDEF", "AXCDE"})).back() ==
         "AllReduce, one call: rank 1 did not call it (which is not known: the order of its calls "
-        "does "
-        "not tell)");
+        "does not show it)");
 }
 
 TEST_CASE("of a part of the operations no number is named") {
