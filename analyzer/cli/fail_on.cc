@@ -55,8 +55,8 @@ std::optional<Condition> parse_one(std::string_view text, std::string& error) {
     return error.empty() ? std::optional(condition) : std::nullopt;
   }
   std::string_view number = at < text.size() ? trimmed(text.substr(at + 1)) : std::string_view();
-  if (word->what == FailOn::kStraggler && number.ends_with("at least")) {
-    number = trimmed(number.substr(0, number.size() - std::string_view("at least").size()));
+  if (word->what == FailOn::kStraggler && number.ends_with("surely")) {
+    number = trimmed(number.substr(0, number.size() - std::string_view("surely").size()));
     condition.is_at_least = true;
   }
   if (word->is_percent && number.ends_with('%')) {
@@ -265,7 +265,7 @@ class Judge {
 const char kFailOnHelp[] =
     "Exit with 1 if one of these holds, separated by commas: busbw<GB/s, algbw<GB/s (of the "
     "slowest row), efficiency<PERCENT (of the peak, in the slowest row), straggler>PERCENT (of the "
-    "wall time; \"straggler>PERCENT at least\" asks the lower end of the range), wait>PERCENT (of "
+    "wall time; \"straggler>PERCENT surely\" asks the lower end of the range), wait>PERCENT (of "
     "all "
     "ranks' time), mismatch, missing, state, unfinished, dropped; with 4 if one cannot be judged";
 

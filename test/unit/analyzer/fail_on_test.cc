@@ -20,7 +20,7 @@ TEST_CASE("conditions are read as they are meant") {
   CHECK_FALSE(found->at(1).is_at_least);
   CHECK(found->at(2).what == FailOn::kMismatch);
   CHECK(found->at(3).limit == 12.5);
-  const auto lower_end = parse_conditions("straggler>5% at least", error);
+  const auto lower_end = parse_conditions("straggler>5% surely", error);
   REQUIRE(lower_end);
   CHECK(lower_end->front().limit == 5);
   CHECK(lower_end->front().is_at_least);
