@@ -89,7 +89,8 @@ StampError StampErrors::of(std::uint32_t file, std::uint32_t context, model::Tim
                        });
   const bool is_there =
       found != of_context.end() && found->context == context && found->is_kineto == is_kineto;
-  const std::int64_t late_ns = is_there ? found->late_ns : kUnknownFit_ns;
+  const std::int64_t most_ns = is_kineto ? kKinetoFit_ns : kProxyError.late_ns;
+  const std::int64_t late_ns = is_there ? std::min(found->late_ns, most_ns) : most_ns;
   return is_kineto ? StampError{kKinetoFit_ns, late_ns}
                    : StampError{kGpuStep_ns, late_ns, kGpuStep_ns};
 }

@@ -30,8 +30,6 @@ inline constexpr StampError kProxyError{0, 20'000, 20'000};
 inline constexpr std::int64_t kKinetoFit_ns = 5'000;
 /// The step of a GPU's global timer.
 inline constexpr std::int64_t kGpuStep_ns = 1'000;
-/// Lateness of GPU stamps where no call bounds it: of a clock's fit with few callbacks behind it.
-inline constexpr std::int64_t kUnknownFit_ns = 100'000;
 /// The error where nothing is known of the moment.
 inline constexpr StampError kUnknownError{std::numeric_limits<std::int64_t>::max(),
                                           std::numeric_limits<std::int64_t>::max()};
@@ -44,8 +42,9 @@ class StampErrors {
   explicit StampErrors(const model::Traces& traces);
 
   /// The error of start_ns and end_ns. Stamps of a GPU are put on the host's clock by a lower
-  /// envelope of late callbacks, so they are late by the least delay of a callback. No kernel
-  /// starts before its call, so the least time from a call to its kernel bounds that. Two stamps of
+  /// envelope of late callbacks, so they are late by the least delay of a callback: no more than
+  /// any callback of the proxy thread, which makes them. No kernel starts before its call, so the
+  /// least time from a call to its kernel bounds that, too. Two stamps of
   /// one communicator's context have the same error, so their difference has none but that of the
   /// timer's step. Times of Kineto's kernels are late by no more than theirs, for the same reason.
   /// `Times`: model::Operation or model::Execution.

@@ -19,9 +19,9 @@ struct CompareOptions : AnalysisOptions {
 };
 
 constexpr char kCompareExample[] =
-    "Compares the times of operations of the same kind: communicator (name, ranks, hosts), "
-    "function, bytes, datatype. A change counts if neither chance nor what is not known of the "
-    "times explains it, and if it is greater than --threshold. Where A or B holds several runs, "
+    "Compares the iterations, then the times of operations of the same kind: communicator (name, "
+    "ranks, hosts), function, bytes, datatype. A change counts if chance does not explain it, and "
+    "if it is greater than --threshold. Where A or B holds several runs, "
     "runs are compared; else how much one run differs from the next is not known.\n"
     "\n"
     "Examples:\n"
@@ -30,10 +30,14 @@ constexpr char kCompareExample[] =
     "10 %\n"
     "  ringside compare --format csv a/ b/\tevery kind, for a script\n";
 
+struct Side {
+  metrics::IterationTimes iterations;
+  std::vector<metrics::TimesOfKind> kinds;
+};
+
 // Analyses one side; the limits of its analysis are added to the notes.
-std::unique_ptr<std::vector<metrics::TimesOfKind>> times_of(const CompareOptions& options,
-                                                            std::size_t side,
-                                                            std::vector<std::string>& notes) {
+std::unique_ptr<Side> times_of(const CompareOptions& options, std::size_t side,
+                               std::vector<std::string>& notes) {
   AnalysisOptions one = options;
   one.inputs = {options.inputs[side]};
   const auto analysis = analyse(one);
@@ -46,8 +50,9 @@ std::unique_ptr<std::vector<metrics::TimesOfKind>> times_of(const CompareOptions
   if (const std::string open = report::not_closed_sentence(analysis->traces); !open.empty()) {
     notes.push_back((side == 0 ? "A: " : "B: ") + open);
   }
-  return std::make_unique<std::vector<metrics::TimesOfKind>>(
-      metrics::times_of_kinds(analysis->facts(), options.by, !options.baseline.empty()));
+  return std::make_unique<Side>(
+      Side{metrics::iteration_times(analysis->facts()),
+           metrics::times_of_kinds(analysis->facts(), options.by, !options.baseline.empty())});
 }
 
 // Both sides are held against the same. Operations that were called together have none, and sizes
@@ -74,23 +79,28 @@ ExitStatus run_compare(const CompareOptions& options) {
     if (!baseline) {
       return kExitNoInput;
     }
-    take_peaks(*baseline, *a);
-    take_peaks(*baseline, *b);
+    take_peaks(*baseline, a->kinds);
+    take_peaks(*baseline, b->kinds);
   }
-  const auto changes = metrics::compare(*a, *b);
+  const auto iterations = metrics::compare(a->iterations, b->iterations);
+  const auto changes = metrics::compare(a->kinds, b->kinds);
   const double threshold_percent = options.threshold_percent;
-  report::Document document = report::compare_document(changes, threshold_percent, options.by);
-  report::Table& table = document.tables.front();
+  report::Document document =
+      report::compare_document(iterations, changes, threshold_percent, options.by);
+  report::Table& table = document.tables.back();
   if (const std::size_t most = options.most_rows(); most > 0 && table.rows.size() > most) {
     table.left_out = table.rows.size() - most;
     table.rows.resize(most);
   }
   document.notes.insert(document.notes.end(), notes.begin(), notes.end());
-  const bool is_slower = std::any_of(changes.begin(), changes.end(), [&](const auto& change) {
-    return report::got_slower(change, threshold_percent);
-  });
-  const bool is_judged = std::any_of(changes.begin(), changes.end(),
-                                     [](const auto& change) { return change.chance.has_value(); });
+  const bool is_slower = report::got_slower(iterations, threshold_percent) ||
+                         std::any_of(changes.begin(), changes.end(), [&](const auto& change) {
+                           return report::got_slower(change, threshold_percent);
+                         });
+  const bool is_judged =
+      (iterations && iterations->difference.judged_by != metrics::JudgedBy::kNothing) ||
+      std::any_of(changes.begin(), changes.end(),
+                  [](const auto& change) { return change.chance.has_value(); });
   return show_document(document, options,
                        is_slower   ? kExitFindings
                        : is_judged ? kExitOk

@@ -44,10 +44,10 @@ struct OperationFacts {
   std::int64_t first_arrival_ns = 0;
   std::int64_t last_arrival_ns = 0;
   std::int64_t last_end_ns = 0;  // of the ranks that were seen to run it
-  /// How long the data took: from the moment at which all that was needed for it was there, to the
-  /// last end. Absent where nothing bounds it.
+  /// How long the data took: of ranks that need each other the shortest time of one, since the last
+  /// to come waits for nobody. Absent where no rank was seen to run it.
   std::optional<Interval> busy;
-  std::int64_t best_busy_ns = 0;  // the best guess, if busy is there
+  std::int64_t best_busy_ns = 0;  // the best estimate, if busy is there
 };
 
 /// A matched operation while its ranks are at hand.

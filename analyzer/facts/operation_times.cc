@@ -2,6 +2,7 @@
 #include "analyzer/facts/operation_times.h"
 
 #include <algorithm>
+#include <limits>
 #include <vector>
 
 #include "analyzer/facts/latest.h"
@@ -26,26 +27,22 @@ class Finder {
       : flow_(flow), has_all_ranks_(has_all_ranks), rows_(rows), shared_(arrivals) {}
 
   OperationTimes find() {
-    if (flow_.flow == Flow::kToRoot) {
+    find_waits();
+    if (flow_.flow == Flow::kFromRoot && flow_.root != RankTimes::kNobody) {
+      find_from_root();
+    } else if (flow_.flow == Flow::kToRoot && flow_.root != RankTimes::kNobody) {
       find_to_root();
-    } else if (flow_.flow == Flow::kLinks) {
-      find_links();
-    } else {
-      find_shared();
     }
-    // One rank whose data may have taken any time leaves the whole open.
-    if (is_unknown_) {
-      times_.busy.reset();
+    if (!times_.busy) {
+      find_shortest();
     }
-    if (flow_.flow == Flow::kLinks && flow_.links.empty() && has_all_ranks_ && count() == 1) {
-      times_.busy = Interval{rows_[0].least_wall_ns(), rows_[0].most_wall_ns()};  // to itself
+    if (times_.busy && !(has_all_ranks_ && is_all_seen())) {
+      times_.busy->least_ns = 0;  // one that was not seen may have come last
     }
     if (times_.busy) {
-      times_.busy->least_ns = std::clamp<std::int64_t>(
-          times_.busy->least_ns, 0, std::max<std::int64_t>(times_.busy->most_ns, 0));
-      times_.busy->most_ns = std::max<std::int64_t>(times_.busy->most_ns, 0);
-      times_.best_busy_ns =
-          std::clamp(shown_busy_ns(), times_.busy->least_ns, times_.busy->most_ns);
+      times_.busy->least_ns =
+          std::clamp<std::int64_t>(times_.busy->least_ns, 0, times_.best_busy_ns);
+      times_.busy->most_ns = std::max(times_.busy->most_ns, times_.best_busy_ns);
     }
     return times_;
   }
@@ -53,40 +50,9 @@ class Finder {
  private:
   std::uint32_t count() const { return static_cast<std::uint32_t>(rows_.size()); }
 
-  // The time as the stamps show it. It is not known how much of the data lay in buffers before the
-  // last rank came, so the middle of the possible times counts.
-  std::int64_t shown_busy_ns() const {
-    if (flow_.flow == Flow::kLinks && flow_.links.size() != 1) {
-      return times_.busy->middle_ns();
-    }
-    std::int64_t last_end_ns = Latest::kNever;
-    std::int64_t last_needed_ns = Latest::kNever;
-    std::int64_t last_ns = Latest::kNever;
-    for (std::uint32_t i = 0; i < count(); ++i) {
-      const RankTimes& times = rows_[i];
-      last_ns = std::max(last_ns, times.arrival_ns);
-      if (times.has_execution && gets_data(i)) {
-        last_end_ns = std::max(last_end_ns, times.end_ns);
-      }
-      if (is_needed(i)) {
-        last_needed_ns = std::max(last_needed_ns, times.arrival_ns);
-      }
-    }
-    const Interval shown{subtract_saturating(last_end_ns, last_ns),
-                         subtract_saturating(last_end_ns, last_needed_ns)};
-    return shown.middle_ns();
-  }
-
-  bool is_needed(std::uint32_t row) const {
-    return count() == 1 || flow_.flow == Flow::kAll || flow_.flow == Flow::kUnknown ||
-           (flow_.flow == Flow::kFromRoot && row == flow_.root) ||
-           (flow_.flow == Flow::kToRoot && row != flow_.root) ||
-           (flow_.flow == Flow::kLinks && row == flow_.links.front().source);
-  }
-
-  bool gets_data(std::uint32_t row) const {
-    return (flow_.flow != Flow::kToRoot || row == flow_.root) &&
-           (flow_.flow != Flow::kLinks || row == flow_.links.front().destination);
+  bool is_all_seen() const {
+    return std::all_of(rows_.begin(), rows_.end(),
+                       [](const RankTimes& times) { return times.has_execution; });
   }
 
   // A rank waits until the last that it needs, but never longer than it was there itself.
@@ -101,6 +67,9 @@ class Finder {
       const std::int64_t surely_ns = subtract_saturating(needed.time_ns, times.latest_ns());
       times.wait.least_ns = std::clamp<std::int64_t>(surely_ns, 0, times.wall_ns());
       times.waits_for = times.wait.least_ns > 0 ? needed.row : RankTimes::kNobody;
+      const std::int64_t end_ns = add_saturating(times.end_ns, times.error.early_ns);
+      times_.is_impossible =
+          times_.is_impossible || subtract_saturating(end_ns, needed.time_ns) < -kImpossible_ns;
     }
     const Latest::Moment& possible = seen.possible;
     if (arrivals.has_unknown || !has_all_ranks_ || possible.time_ns == Latest::kUnknown) {
@@ -115,46 +84,18 @@ class Finder {
         times.wait.least_ns, times.wait.most_ns);
   }
 
-  // The time of the data is from the arrival of all needed ranks to this rank's end. The least
-  // counts from the last rank that may have held it up, the most from the last that it surely
-  // needs. `own_counts`: the data could not come before this rank was there, as it could into the
-  // rank's buffers.
-  void end_at(std::uint32_t row, const Seen& seen, bool own_counts) {
-    const RankTimes& times = rows_[row];
-    const std::int64_t wall_ns = times.most_wall_ns();
-    const Latest::Moment& needed = seen.needed;
-    std::int64_t most_ns = own_counts ? wall_ns : Latest::kUnknown;
-    if (needed.row != RankTimes::kNobody && needed.time_ns != Latest::kNever) {
-      const std::int64_t since_ns =
-          subtract_saturating(add_saturating(times.end_ns, times.error.early_ns), needed.time_ns);
-      times_.is_impossible = times_.is_impossible || since_ns < -kImpossible_ns;
-      most_ns = std::min(most_ns, since_ns);
-      const bool came_before = rows_[row].wait.least_ns > 0;
-      most_ns = came_before ? std::min(most_ns, wall_ns) : most_ns;
+  void find_waits() {
+    if (flow_.flow == Flow::kToRoot) {
+      find_waits_of_root();
+    } else if (flow_.flow == Flow::kLinks) {
+      find_waits_of_links();
+    } else {
+      find_shared_waits();
     }
-    if (most_ns == Latest::kUnknown) {
-      is_unknown_ = true;
-      return;
-    }
-    const Latest::Moment& possible = seen.possible;
-    std::int64_t least_ns = times.least_wall_ns();
-    if (possible.time_ns == Latest::kUnknown) {
-      least_ns = 0;
-    } else if (possible.row != RankTimes::kNobody) {
-      least_ns = std::min(
-          least_ns, subtract_saturating(subtract_saturating(times.end_ns, times.error.late_ns),
-                                        possible.time_ns));
-    }
-    // The last to end has the whole of it: of each bound the greatest counts.
-    if (!times_.busy) {
-      times_.busy = Interval{least_ns, most_ns};
-    }
-    times_.busy->least_ns = std::max(times_.busy->least_ns, least_ns);
-    times_.busy->most_ns = std::max(times_.busy->most_ns, most_ns);
   }
 
   // All wait for the same ranks: surely for all, for the root, or for nobody that is known.
-  void find_shared() {
+  void find_shared_waits() {
     const bool is_all = flow_.flow == Flow::kAll;
     const bool has_root = flow_.flow == Flow::kFromRoot;
     for (std::uint32_t i = 0; i < count(); ++i) {
@@ -164,22 +105,12 @@ class Finder {
         shared_.may_need(rows_, i);
       }
     }
-    std::int64_t least_wall_ns = Latest::kUnknown;
     for (std::uint32_t i = 0; i < count(); ++i) {
-      const Seen seen(shared_, rows_, i);
-      wait(i, shared_, seen);
-      if (rows_[i].has_execution && (!has_root || flow_.root != RankTimes::kNobody)) {
-        end_at(i, seen, !has_root || i == flow_.root);
-        least_wall_ns = std::min(least_wall_ns, rows_[i].least_wall_ns());
-      }
-    }
-    // The last to come waited for nobody, so its own time is a part of it, whatever the clocks say.
-    if (is_all && times_.busy && !shared_.has_unknown && has_all_ranks_) {
-      times_.busy->least_ns = std::max(times_.busy->least_ns, least_wall_ns);
+      wait(i, shared_, Seen(shared_, rows_, i));
     }
   }
 
-  void find_to_root() {
+  void find_waits_of_root() {
     Arrivals arrivals;
     Arrivals others;
     for (std::uint32_t i = 0; i < count(); ++i) {
@@ -190,26 +121,128 @@ class Finder {
       const Arrivals& of_row = i == flow_.root ? arrivals : others;
       wait(i, of_row, Seen(of_row, rows_, i));
     }
-    if (flow_.root != RankTimes::kNobody && rows_[flow_.root].has_execution) {
-      end_at(flow_.root, Seen(arrivals, rows_, flow_.root), count() == 1);
-    }
   }
 
-  void find_links() {
+  void find_waits_of_links() {
     std::vector<Arrivals> arrivals(rows_.size());
-    std::vector<bool> receives(rows_.size(), false);
     for (const Link& link : flow_.links) {
       arrivals[link.destination].need(rows_, link.source);
       arrivals[link.source].may_need(rows_, link.destination);
-      receives[link.destination] = true;
     }
     for (std::uint32_t i = 0; i < count(); ++i) {
-      const Seen seen(arrivals[i], rows_, i);
-      wait(i, arrivals[i], seen);
-      if (receives[i] && rows_[i].has_execution) {
-        end_at(i, seen, false);
-      }
+      wait(i, arrivals[i], Seen(arrivals[i], rows_, i));
     }
+  }
+
+  // The last rank to come waits for nobody, so the shortest time of a rank is that of the data. It
+  // is by the clock of that rank alone.
+  void find_shortest() {
+    for (RankTimes& times : rows_) {
+      if (!times.has_execution) {
+        continue;
+      }
+      times.shows_time = true;
+      if (!times_.busy) {
+        times_.busy = Interval{times.least_wall_ns(), times.most_wall_ns()};
+        times_.best_busy_ns = times.seen_wall_ns();
+      }
+      times_.busy->least_ns = std::min(times_.busy->least_ns, times.least_wall_ns());
+      times_.busy->most_ns = std::min(times_.busy->most_ns, times.most_wall_ns());
+      times_.best_busy_ns = std::min(times_.best_busy_ns, times.seen_wall_ns());
+    }
+  }
+
+  // How far the end of a row less the begin of another one may be from the truth; kUnknownClock_ns
+  // if nothing bounds their clocks.
+  static std::int64_t error_ns(const RankTimes& a, const RankTimes& b) {
+    const std::int64_t clock_ns = clock_error_ns(a, b);
+    const bool is_on_clock = a.error.late_ns != align::kUnknownError.late_ns &&
+                             b.error.late_ns != align::kUnknownError.late_ns;
+    return clock_ns == kUnknownClock_ns || !is_on_clock
+               ? kUnknownClock_ns
+               : add_saturating(clock_ns,
+                                add_saturating(std::max(a.error.early_ns, b.error.early_ns),
+                                               std::max(a.error.late_ns, b.error.late_ns)));
+  }
+
+  // From the root's first data to the end of a rank, but not before that rank was there: that is
+  // the time of one of the ranks, and of all it is the middle one, of two the lower. The root's own
+  // time says only when its data was in buffers.
+  void find_from_root() {
+    const RankTimes& root = rows_[flow_.root];
+    if (!root.has_execution) {
+      return;
+    }
+    std::vector<std::int64_t> all_ns;
+    std::int64_t longest_ns = 0;
+    std::int64_t shortest_ns = std::numeric_limits<std::int64_t>::max();
+    for (std::uint32_t i = 0; i < count(); ++i) {
+      RankTimes& times = rows_[i];
+      if (i == flow_.root || !times.has_execution) {
+        continue;
+      }
+      times.shows_time = true;
+      const std::int64_t off_ns = error_ns(times, root);
+      if (off_ns == kUnknownClock_ns) {
+        all_ns.push_back(times.seen_wall_ns());
+        longest_ns = std::max({longest_ns, times.most_wall_ns(), root.most_wall_ns()});
+        shortest_ns = std::min({shortest_ns, times.least_wall_ns(), root.least_wall_ns()});
+        continue;
+      }
+      const std::int64_t since_root_ns = subtract_saturating(times.end_ns, root.first_seen_ns());
+      all_ns.push_back(std::clamp<std::int64_t>(since_root_ns, 0, times.wall_ns()));
+      // Data may lie in buffers until a rank comes that it is for.
+      longest_ns =
+          std::max(longest_ns, add_saturating(add_saturating(since_root_ns, root.open_ns), off_ns));
+      shortest_ns = std::min(
+          shortest_ns, subtract_saturating(std::min(since_root_ns, times.seen_wall_ns()), off_ns));
+    }
+    if (all_ns.empty()) {
+      return;
+    }
+    const auto middle = all_ns.begin() + static_cast<std::ptrdiff_t>((all_ns.size() - 1) / 2);
+    std::nth_element(all_ns.begin(), middle, all_ns.end());
+    times_.best_busy_ns = *middle;
+    times_.busy = Interval{shortest_ns, longest_ns};
+  }
+
+  // From the last of the others to the end of the root, but not before the root was there.
+  void find_to_root() {
+    RankTimes& root = rows_[flow_.root];
+    if (!root.has_execution) {
+      return;
+    }
+    root.shows_time = true;
+    times_.best_busy_ns = root.seen_wall_ns();
+    std::int64_t shortest_ns = root.least_wall_ns();
+    std::int64_t longest_ns = std::numeric_limits<std::int64_t>::max();
+    for (std::uint32_t i = 0; i < count(); ++i) {
+      const RankTimes& times = rows_[i];
+      if (i == flow_.root || !times.has_execution) {
+        continue;
+      }
+      const std::int64_t off_ns = error_ns(root, times);
+      if (off_ns == kUnknownClock_ns) {
+        shortest_ns = std::min(shortest_ns, times.least_wall_ns());
+        longest_ns = std::min(longest_ns, std::max(times.most_wall_ns(), root.most_wall_ns()));
+        continue;
+      }
+      const std::int64_t since_ns = subtract_saturating(root.end_ns, times.first_seen_ns());
+      times_.best_busy_ns = std::min(times_.best_busy_ns, std::max<std::int64_t>(since_ns, 0));
+      shortest_ns = std::min(shortest_ns, subtract_saturating(since_ns, off_ns));
+      // Data may have lain in buffers before the root came.
+      longest_ns =
+          std::min(longest_ns, add_saturating(add_saturating(since_ns, times.open_ns), off_ns));
+    }
+    times_.busy = Interval{shortest_ns, std::min(longest_ns, longest_wall_ns())};
+  }
+
+  std::int64_t longest_wall_ns() const {
+    std::int64_t longest_ns = 0;
+    for (const RankTimes& times : rows_) {
+      longest_ns = times.has_execution ? std::max(longest_ns, times.most_wall_ns()) : longest_ns;
+    }
+    return longest_ns;
   }
 
   const FlowOfOperation& flow_;
@@ -217,7 +250,6 @@ class Finder {
   const std::span<RankTimes> rows_;
   Arrivals& shared_;
   OperationTimes times_;
-  bool is_unknown_ = false;
 };
 
 }  // namespace

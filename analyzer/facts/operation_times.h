@@ -47,9 +47,8 @@ struct Arrivals {
 };
 
 struct OperationTimes {
-  std::optional<Interval> busy;
-  /// Within busy: what it would be if all clocks and stamps were exact; the middle of what buffers
-  /// leave open then.
+  std::optional<Interval> busy;  // nothing if no rank was seen to run it
+  /// Within busy: what it would be if all clocks and stamps were exact.
   std::int64_t best_busy_ns = 0;
   bool is_impossible = false;
 };

@@ -28,6 +28,9 @@ struct RankTimes {
   std::uint32_t host = 0;      // index into Alignment::hosts()
   std::uint32_t part = 0;      // index into Matches::parts; of several of this rank the first
   bool has_execution = false;  // else arrival_ns and end_ns are those of the call
+  /// It needs others, or they need each other: its time in the operation and its wait count in
+  /// rows. The root of a Broadcast only fills buffers, as those do that send to that of a Reduce.
+  bool shows_time = false;
   model::TimesFrom times_from = model::TimesFrom::kEnqueue;  // of that part
   std::int64_t arrival_ns = 0;  // the start of its execution; its call, where open_ns is not 0
   // It may have arrived by this much later than arrival_ns: it was first seen then, when its GPU
@@ -47,7 +50,10 @@ struct RankTimes {
 
   /// Its time in the operation as its stamps show it: at most, where it may have come later.
   std::int64_t wall_ns() const { return subtract_saturating(end_ns, arrival_ns); }
-  /// The same as its stamps bound it.
+  /// From the moment at which it was first seen.
+  std::int64_t first_seen_ns() const { return add_saturating(arrival_ns, open_ns); }
+  std::int64_t seen_wall_ns() const { return subtract_saturating(wall_ns(), open_ns); }
+  /// wall_ns() as its stamps bound it.
   std::int64_t least_wall_ns() const {
     return subtract_saturating(wall_ns(), add_saturating(open_ns, error.step_ns));
   }

@@ -16,7 +16,7 @@ void Baseline::add(const std::vector<CommunicatorRows>& run) {
     for (const Row& row : communicator.rows) {
       const auto size_bytes =
           row.bytes ? test_size_bytes(row.function, *row.bytes, row.ranks) : std::nullopt;
-      if (size_bytes && row.busbw_gb_s && row.busbw_gb_s->is_known() && !row.is_grouped) {
+      if (size_bytes && row.busbw_gb_s && !row.is_grouped) {
         add(row.function, *size_bytes, row.ranks, row.busbw_gb_s->best);
       }
     }

@@ -15,6 +15,7 @@
 #include "analyzer/match/function_mismatch.h"
 #include "analyzer/match/group_patterns.h"
 #include "analyzer/metrics/bandwidth.h"
+#include "analyzer/metrics/iterations.h"
 #include "analyzer/metrics/percentile.h"
 #include "analyzer/metrics/rows.h"
 #include "analyzer/metrics/significance.h"
@@ -22,46 +23,6 @@
 
 namespace ringside::metrics {
 namespace {
-
-// A busy time that is known less well than to this part of it does not count.
-constexpr std::int64_t kKnownTo = 10;
-
-// The least over the ranks of the time from a rank's start to its end, on its own clock.
-std::optional<TimedOperation> least_duration(const facts::Facts& facts, std::size_t index,
-                                             const std::vector<facts::RankTimes>& rows) {
-  const facts::Flow flow = facts.flow_of(index, rows).flow;
-  if (flow != facts::Flow::kAll && rows.size() > 1) {
-    return std::nullopt;
-  }
-  TimedOperation found;
-  found.best_ns = std::numeric_limits<std::int64_t>::max();
-  std::int64_t error_ns = 0;
-  for (const facts::RankTimes& rank : rows) {
-    if (rank.open_ns > 0) {
-      return std::nullopt;
-    }
-    if (rank.wall_ns() < found.best_ns) {
-      found.best_ns = rank.wall_ns();
-      // Both stamps are of one clock. How late it is does not matter, only its step: a GPU's has
-      // one.
-      error_ns = rank.error.early_ns > 0 ? rank.error.early_ns : rank.error.late_ns;
-    }
-  }
-  found.time = {found.best_ns - error_ns, add_saturating(found.best_ns, error_ns)};
-  return found.time.least_ns > 0 ? std::optional(found) : std::nullopt;
-}
-
-std::optional<TimedOperation> busy_time(const facts::OperationFacts& operation) {
-  if (!operation.busy || operation.is_impossible || operation.busy->least_ns <= 0 ||
-      subtract_saturating(operation.busy->most_ns, operation.busy->least_ns) >
-          operation.busy->most_ns / kKnownTo) {
-    return std::nullopt;
-  }
-  TimedOperation found;
-  found.time = *operation.busy;
-  found.best_ns = operation.best_busy_ns;
-  return found;
-}
 
 OperationKind kind_of(const model::Traces& traces, const match::Communicator& communicator) {
   std::set<std::string> hosts;
@@ -160,8 +121,7 @@ std::vector<TimesOfRun> by_run(const std::vector<TimedOperation>& times, bool pe
       run = one.run;
     }
     const double unit = per_byte ? static_cast<double>(one.bytes) : 1;
-    runs.back().push_back({static_cast<double>(one.time.least_ns) / unit,
-                           static_cast<double>(one.time.most_ns) / unit});
+    runs.back().push_back(static_cast<double>(one.best_ns) / unit);
   }
   return runs;
 }
@@ -183,12 +143,6 @@ void compare_sized(const std::vector<TimedOperation>& a, const std::vector<Timed
                         ? 1
                         : std::max(*change.chance, of_rates.chance);
   }
-}
-
-// All were known well where each waits for all: else those left might be no fair sample.
-bool has_busy(const TimesOfKind* times) {
-  return times == nullptr ||
-         (times->least.empty() ? !times->busy.empty() : times->busy.size() == times->operations);
 }
 
 void judge(const std::vector<TimedOperation>& a, const std::vector<TimedOperation>& b,
@@ -215,20 +169,14 @@ Change change_of(const TimesOfKind* a, const TimesOfKind* b, std::size_t rows) {
   change.is_in_a = a != nullptr;
   change.is_in_b = b != nullptr;
   change.bytes = change.bytes_min = change.bytes_max = either.kind.bytes;
-  change.time_is = has_busy(a) && has_busy(b) ? TimeIs::kBusy : TimeIs::kLeast;
-  const auto values = [&](const TimesOfKind& times) -> const std::vector<TimedOperation>& {
-    return change.time_is == TimeIs::kBusy ? times.busy : times.least;
-  };
   if (either.kind.is_size_class) {
-    sum_up_sizes(a == nullptr ? nullptr : &values(*a), b == nullptr ? nullptr : &values(*b),
-                 change);
+    sum_up_sizes(a == nullptr ? nullptr : &a->times, b == nullptr ? nullptr : &b->times, change);
   }
   const auto take = [&](const TimesOfKind& times, std::uint64_t& count,
                         std::optional<double>& median_ns, std::optional<double>& busbw_gb_s,
                         std::optional<Peak>& peak) {
-    const auto& timed = values(times);
+    const auto& timed = times.times;
     count = timed.size();
-    change.unknown += times.operations - timed.size();
     median_ns = median_by(timed, [](const TimedOperation& one) { return one.best_ns; });
     busbw_gb_s = times.kind.is_size_class ? median_busbw(times, timed) : busbw_of(times, median_ns);
     peak = times.peak;
@@ -240,7 +188,7 @@ Change change_of(const TimesOfKind* a, const TimesOfKind* b, std::size_t rows) {
     take(*b, change.count_b, change.median_b_ns, change.busbw_b_gb_s, change.peak_b);
   }
   if (a != nullptr && b != nullptr && change.count_a > 0 && change.count_b > 0) {
-    judge(values(*a), values(*b), rows, change);
+    judge(a->times, b->times, rows, change);
   }
   return change;
 }
@@ -262,7 +210,7 @@ class PeaksOfKinds {
     }
   }
 
-  // `index`: of the operation that was just counted.
+  // `index`: of the operation that is counted next.
   void add(std::size_t index, TimesOfKind& times) const {
     times.is_grouped = times.is_grouped || (!is_grouped_.empty() && is_grouped_[index]);
     if (links_.empty()) {
@@ -276,7 +224,7 @@ class PeaksOfKinds {
     const auto peak = links && !is_grouped_[index] ? peak_of(*links, times.kind.function,
                                                              facts_.traces().names.text(first.algo))
                                                    : std::nullopt;
-    if (times.operations == 1) {
+    if (times.times.empty()) {
       times.peak = peak;
     } else if (!peak || !times.peak || peak->busbw_gb_s != times.peak->busbw_gb_s) {
       times.peak.reset();
@@ -314,7 +262,8 @@ std::vector<TimesOfKind> times_of_kinds(const facts::Facts& facts, RowsBy by, bo
       continue;
     }
     const facts::OperationFacts known = facts.ranks_of(i, rows);
-    if (known.basis != facts::Basis::kExecution || !known.has_all_ranks || known.is_impossible) {
+    if (known.basis != facts::Basis::kExecution || !known.has_all_ranks || known.is_impossible ||
+        known.best_busy_ns <= 0) {
       continue;
     }
     const match::Communicator& communicator = matches.communicators[operation.communicator];
@@ -335,28 +284,55 @@ std::vector<TimesOfKind> times_of_kinds(const facts::Facts& facts, RowsBy by, bo
     times.kind = std::move(kind);
     times.ranks = match::ranks_expected(matches, operation);
     times.is_alone = communicator.identity == match::Identity::kAlone;
-    ++times.operations;
     peaks.add(i, times);
-    const auto place = [&](TimedOperation one) {
-      one.run = communicator.run;
-      one.at_ns = known.first_arrival_ns;
-      one.bytes = bytes;
-      return one;
-    };
-    if (const auto least = least_duration(facts, i, rows)) {
-      times.least.push_back(place(*least));
-    }
-    if (const auto busy = busy_time(known)) {
-      times.busy.push_back(place(*busy));
-    }
+    times.times.push_back(
+        {communicator.run, known.first_arrival_ns, bytes, *known.busy, known.best_busy_ns});
   }
   std::vector<TimesOfKind> all;
   for (auto& [kind, times] : collected) {
-    sort_by_time(times.busy);
-    sort_by_time(times.least);
+    sort_by_time(times.times);
     all.push_back(std::move(times));
   }
   return all;
+}
+
+IterationTimes iteration_times(const facts::Facts& facts) {
+  IterationTimes found;
+  for (const RunIterations& run : find_iterations(facts, 0)) {
+    TimesOfRun& durations_ns = found.duration_ns.emplace_back();
+    for (const Iteration& one : run.iterations) {
+      if (one.duration_ns && *one.duration_ns > 0) {
+        durations_ns.push_back(static_cast<double>(*one.duration_ns));
+      }
+      if (one.waited_ns && run.ranks > 0) {
+        found.waited_ns.push_back(static_cast<double>(*one.waited_ns) /
+                                  static_cast<double>(run.ranks));
+      }
+    }
+  }
+  return found;
+}
+
+std::optional<IterationChange> compare(const IterationTimes& a, const IterationTimes& b) {
+  const auto all = [](const IterationTimes& side) {
+    std::vector<double> times_ns;
+    for (const TimesOfRun& run : side.duration_ns) {
+      times_ns.insert(times_ns.end(), run.begin(), run.end());
+    }
+    return times_ns;
+  };
+  const std::vector<double> times_a_ns = all(a);
+  const std::vector<double> times_b_ns = all(b);
+  if (times_a_ns.empty() || times_b_ns.empty()) {
+    return std::nullopt;
+  }
+  return IterationChange{times_a_ns.size(),
+                         times_b_ns.size(),
+                         *median_of(times_a_ns),
+                         *median_of(times_b_ns),
+                         median_of(a.waited_ns),
+                         median_of(b.waited_ns),
+                         difference_of(a.duration_ns, b.duration_ns, 1)};
 }
 
 std::vector<Change> compare(const std::vector<TimesOfKind>& a, const std::vector<TimesOfKind>& b) {

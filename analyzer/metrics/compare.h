@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Finds what got slower or faster from one set of traces to another, beyond chance and beyond the
-// uncertainty of the times.
+// Finds what got slower or faster from one set of traces to another, beyond chance.
 #ifndef RINGSIDE_ANALYZER_METRICS_COMPARE_H
 #define RINGSIDE_ANALYZER_METRICS_COMPARE_H
 
@@ -45,21 +44,16 @@ struct TimedOperation {
   std::uint32_t run = 0;
   std::int64_t at_ns = 0;   // when its first rank came, on the common clock
   std::uint64_t bytes = 0;  // of a size class above 0
-  facts::Interval time;     // what is known of its time; both above 0
-  std::int64_t best_ns = 0;
+  facts::Interval time;
+  std::int64_t best_ns = 0;  // how long its data took; above 0
 };
 
 /// The operations of one kind. Those whose ranks disagree, that did not finish, that some rank did
 /// not record, or of whose execution nothing is known, are not here.
 struct TimesOfKind {
   OperationKind kind;
-  std::uint32_t ranks = 0;       // that take part: 2 in a pair
-  std::uint64_t operations = 0;  // also those whose time is not known well
-  /// How long the data took, of those of which that is known to a tenth. By run and time.
-  std::vector<TimedOperation> busy;
-  /// The least of the ranks' own durations, which needs no common clock. Only of functions in which
-  /// every rank waits for all others: the last to come waits for nobody. Likewise.
-  std::vector<TimedOperation> least;
+  std::uint32_t ranks = 0;            // that take part: 2 in a pair
+  std::vector<TimedOperation> times;  // by run and time
   bool is_alone = false;  // only one rank is known: there is no bandwidth that depends on ranks
   /// The most busbw that links allow; nothing if it is not known, or not the same for all of these
   /// operations (another algorithm, another communicator).
@@ -72,21 +66,16 @@ struct TimesOfKind {
 std::vector<TimesOfKind> times_of_kinds(const facts::Facts& facts, RowsBy by = RowsBy::kKind,
                                         bool knows_groups = false);
 
-/// The duration that is compared, by one definition for both sides.
-enum class TimeIs : std::uint8_t { kBusy, kLeast };
-
 struct Change {
   OperationKind kind;
-  TimeIs time_is = TimeIs::kLeast;
   bool is_in_a = false;
   bool is_in_b = false;
   /// The size of the message. For a size class it is the middle one of A and B, of two the lower.
   std::optional<std::uint64_t> bytes;
   std::optional<std::uint64_t> bytes_min;
   std::optional<std::uint64_t> bytes_max;
-  std::uint64_t count_a = 0;  // operations whose time counts
+  std::uint64_t count_a = 0;
   std::uint64_t count_b = 0;
-  std::uint64_t unknown = 0;  // operations of both sides whose time is not known well
   std::optional<double> median_a_ns;
   std::optional<double> median_b_ns;
   std::optional<double> busbw_a_gb_s;
@@ -97,14 +86,15 @@ struct Change {
   /// lesser of this and the change of the median time per byte, and nothing if these have different
   /// signs, since the sizes alone may cause that.
   std::optional<double> percent;
-  /// The bounds of the change of the median time, by the intervals of the times.
+  /// What the change of the median time would be if the errors of the times were not alike on both
+  /// sides: they are, where the times have one source.
   std::optional<double> percent_least;
   std::optional<double> percent_most;
   JudgedBy judged_by = JudgedBy::kNothing;
   std::size_t units_a = 0;  // runs or blocks
   std::size_t units_b = 0;
-  /// The probability of such a difference, beyond the uncertainty of the times, if in truth there
-  /// is none. It is corrected for the number of rows. Nothing if it was not judged.
+  /// The probability of such a difference if in truth there is none. It is corrected for the number
+  /// of rows. Nothing if it was not judged.
   std::optional<double> chance;
 
   /// busbw as a part of the peak, in percent.
@@ -113,6 +103,33 @@ struct Change {
 
   bool is_significant() const { return chance && *chance < 0.05; }
 };
+
+/// The iterations of one side.
+struct IterationTimes {
+  std::vector<TimesOfRun> duration_ns;  // of each run, in the order of time
+  std::vector<double> waited_ns;        // of a rank, the mean over all: by iteration
+};
+
+IterationTimes iteration_times(const facts::Facts& facts);
+
+/// The whole job: it is looked at before single kinds.
+struct IterationChange {
+  std::uint64_t count_a = 0;
+  std::uint64_t count_b = 0;
+  double median_a_ns = 0;
+  double median_b_ns = 0;
+  std::optional<double> waited_a_ns;  // medians
+  std::optional<double> waited_b_ns;
+  Difference difference;
+
+  double percent() const { return (median_b_ns / median_a_ns - 1) * 100; }
+  bool is_significant() const {
+    return difference.judged_by != JudgedBy::kNothing && difference.chance < 0.05;
+  }
+};
+
+/// Nothing if a side has no iterations.
+std::optional<IterationChange> compare(const IterationTimes& a, const IterationTimes& b);
 
 /// All kinds of either side, by kind. A size class changed only where both the time and the time
 /// per byte did: more bytes never take less time, and never more time each, so that one of the two

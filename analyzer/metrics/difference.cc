@@ -40,44 +40,19 @@ double variance_of(const std::vector<double>& values, double mean) {
   return values.size() < 2 ? 0 : sum / static_cast<double>(values.size() - 1);
 }
 
-std::vector<double> middles(const TimesOfRun& times) {
-  std::vector<double> values;
-  values.reserve(times.size());
-  for (const BoundedTime& time : times) {
-    values.push_back((time.least + time.most) / 2);
-  }
-  return values;
-}
-
 double log_median(std::vector<double> values) {
   std::sort(values.begin(), values.end());
   return std::log(median(values));
 }
 
-// The logarithms of the median of the least and of the most of some times.
-struct Logs {
-  std::vector<double> least;
-  std::vector<double> most;
-
-  void add(const BoundedTime* begin, const BoundedTime* end) {
-    std::vector<double> values;
-    for (const BoundedTime* at = begin; at != end; ++at) {
-      values.push_back(at->least);
-    }
-    least.push_back(log_median(values));
-    values.clear();
-    for (const BoundedTime* at = begin; at != end; ++at) {
-      values.push_back(at->most);
-    }
-    most.push_back(log_median(std::move(values)));
-  }
-};
-
-Logs logs_of_blocks(const TimesOfRun& times, std::size_t blocks) {
-  Logs logs;
+// The logarithm of the median of each block.
+std::vector<double> logs_of_blocks(const TimesOfRun& times, std::size_t blocks) {
+  std::vector<double> logs;
+  const auto at = [&](std::size_t block) {
+    return times.begin() + static_cast<std::ptrdiff_t>(times.size() * block / blocks);
+  };
   for (std::size_t i = 0; i < blocks; ++i) {
-    logs.add(times.data() + times.size() * i / blocks,
-             times.data() + times.size() * (i + 1) / blocks);
+    logs.push_back(log_median(std::vector<double>(at(i), at(i + 1))));
   }
   return logs;
 }
@@ -170,10 +145,10 @@ std::vector<const TimesOfRun*> judged_runs(const std::vector<TimesOfRun>& side) 
   return runs;
 }
 
-Logs logs_of_runs(const std::vector<const TimesOfRun*>& runs) {
-  Logs logs;
+std::vector<double> logs_of_runs(const std::vector<const TimesOfRun*>& runs) {
+  std::vector<double> logs;
   for (const TimesOfRun* const run : runs) {
-    logs.add(run->data(), run->data() + run->size());
+    logs.push_back(log_median(*run));
   }
   return logs;
 }
@@ -210,17 +185,16 @@ double chance_by_noise(const std::vector<double>& slow_logs, const std::vector<d
                   chance_of_lasting_noise(reversed(fast), {reversed(slow)}));
 }
 
-// B is slower for certain where its least exceeds A's most, and the other way round.
 template <typename Chance>
-double both_ways(const Logs& a, const Logs& b, Chance chance) {
-  return std::min(1.0, 2 * std::min(chance(b.least, a.most), chance(a.least, b.most)));
+double both_ways(const std::vector<double>& a, const std::vector<double>& b, Chance chance) {
+  return std::min(1.0, 2 * std::min(chance(b, a), chance(a, b)));
 }
 
 }  // namespace
 
 Blocks independent_blocks(const TimesOfRun& times) {
   const auto count = static_cast<double>(times.size());
-  double time = correlation_time({middles(times)});
+  double time = correlation_time({times});
   const double most = std::min(std::floor(count / kTimesOfBlock), kMostBlocks);
   const auto blocks_of = [&](double correlated) {
     return std::min(most, std::floor(count / (kCorrelationTimes * correlated)));
@@ -228,7 +202,7 @@ Blocks independent_blocks(const TimesOfRun& times) {
   Blocks found;
   found.count = static_cast<std::size_t>(blocks_of(time));
   if (blocks_of(time) >= kEnoughBlocks) {
-    const std::vector<double> logs = logs_of_blocks(times, found.count).most;
+    const std::vector<double> logs = logs_of_blocks(times, found.count);
     const std::vector<double> ranks = centred_ranks(logs);
     const double time_of_blocks = correlation_time({logs});
     if (correlation(ranks, 1, power_of(ranks)) > kMostAlike) {

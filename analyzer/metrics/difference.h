@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Whether the times of two sides differ by more than chance and than what is not known of the times
-// themselves. docs/dev/derivations.md derives it.
+// Whether the times of two sides differ by more than chance. What is not known of single times, as
+// the error of timestamps, is common to both sides, so it is no part of this.
+// docs/dev/derivations.md derives it.
 #ifndef RINGSIDE_ANALYZER_METRICS_DIFFERENCE_H
 #define RINGSIDE_ANALYZER_METRICS_DIFFERENCE_H
 
@@ -12,14 +13,8 @@
 
 namespace ringside::metrics {
 
-/// A time that lies between two others. Both are above 0, in any unit.
-struct BoundedTime {
-  double least = 0;
-  double most = 0;
-};
-
-/// The times of one run, in their order.
-using TimesOfRun = std::vector<BoundedTime>;
+/// The times of one run, in their order: above 0, in any unit.
+using TimesOfRun = std::vector<double>;
 
 /// The units that were taken for independent of each other.
 enum class JudgedBy : std::uint8_t {
@@ -32,8 +27,8 @@ struct Difference {
   JudgedBy judged_by = JudgedBy::kNothing;
   std::size_t units_a = 0;  // runs or blocks
   std::size_t units_b = 0;
-  /// The two-sided probability of such a difference, beyond what is not known of the times, where
-  /// there is none. Meaningful if it was judged.
+  /// The two-sided probability of such a difference where there is none. Meaningful if it was
+  /// judged.
   double chance = 1;
 };
 

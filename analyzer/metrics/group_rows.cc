@@ -82,7 +82,6 @@ void GroupRows::add(const std::vector<std::uint32_t>& operations, const std::str
   }
   collected.times.add(together, rows_);
   row.on_some_ranks += together.ranks_timed < row.ranks ? 1 : 0;
-  row.unbounded += together.busy ? 0 : 1;
 }
 
 }  // namespace ringside::metrics

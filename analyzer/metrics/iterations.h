@@ -61,7 +61,8 @@ struct RunPeriod {
   /// Operations of one iteration in the order of their calls: those of the first iteration without
   /// extra ones. Empty if nothing repeats.
   std::vector<PeriodCall> period;
-  double coverage = 0;                        // of the period, over all operations; 0 to 1
+  std::string name;     // of the ranges or marks by which the application names them; empty: none
+  double coverage = 0;  // of the period, over all operations; 0 to 1
   std::vector<std::size_t> other_lengths;     // of sequences that repeat too
   std::optional<std::size_t> nearest_length;  // of what repeats too rarely, if nothing is found
   double nearest_coverage = 0;
@@ -72,8 +73,8 @@ struct RunPeriod {
 
   template <typename Archive>
   void transfer(Archive& archive) {
-    archive(operations, scope, period, coverage, other_lengths, nearest_length, nearest_coverage,
-            before, between, after, zero_ns);
+    archive(operations, scope, period, name, coverage, other_lengths, nearest_length,
+            nearest_coverage, before, between, after, zero_ns);
   }
 };
 

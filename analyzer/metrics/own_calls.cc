@@ -104,7 +104,7 @@ std::vector<std::optional<std::int64_t>> median_pauses(const std::vector<OwnCall
 // model, if there is a pause before the longer one only. If the pauses are alike, the short block
 // is what repeats, and what the longer one has beside it comes now and then.
 void prefer_shorter(const std::vector<OwnCall>& calls, const Symbols& symbols, Periods& periods) {
-  constexpr double kMostOfAll = 0.9;
+  constexpr double kMostOfAll = 0.6;
   constexpr std::size_t kManyTurns = 8;
   for (std::size_t i = 0; periods.chosen && i < *periods.chosen; ++i) {
     const Symbols& longer = periods.seen[*periods.chosen].block;
@@ -128,6 +128,48 @@ void prefer_shorter(const std::vector<OwnCall>& calls, const Symbols& symbols, P
   }
 }
 
+// Calls after a long pause become other ones than those that follow at once: buckets that are all
+// alike have no other begin of an iteration.
+Symbols split_by_pause(const std::vector<OwnCall>& calls, const Symbols& symbols,
+                       std::int64_t least_long_ns) {
+  const std::uint32_t names =
+      symbols.empty() ? 0 : *std::max_element(symbols.begin(), symbols.end()) + 1;
+  Symbols split(symbols);
+  for (std::size_t i = 1; i < calls.size(); ++i) {
+    const std::int64_t pause_ns = subtract_saturating(calls[i].time_ns, calls[i - 1].time_ns);
+    split[i] += pause_ns >= least_long_ns ? names : 0;
+  }
+  return split;
+}
+
+// The least of the long pauses, for each way to tell long ones from short ones: by the gaps between
+// two lengths of which the one is at least twice the other, the widest first.
+std::vector<std::int64_t> long_pauses(const std::vector<OwnCall>& calls) {
+  constexpr std::size_t kMostWays = 3;
+  constexpr double kLeastRatio = 2;
+  std::vector<std::int64_t> pauses_ns;
+  for (std::size_t i = 1; i < calls.size(); ++i) {
+    pauses_ns.push_back(
+        std::max<std::int64_t>(subtract_saturating(calls[i].time_ns, calls[i - 1].time_ns), 1));
+  }
+  std::sort(pauses_ns.begin(), pauses_ns.end());
+  std::vector<std::pair<double, std::int64_t>> ways;
+  // Few pauses that are longer than all others are no begins of iterations.
+  for (std::size_t i = 0; i + kLeastTurns < pauses_ns.size(); ++i) {
+    const double ratio = static_cast<double>(pauses_ns[i + 1]) / static_cast<double>(pauses_ns[i]);
+    if (ratio >= kLeastRatio) {
+      ways.emplace_back(-ratio, pauses_ns[i + 1]);
+    }
+  }
+  std::sort(ways.begin(), ways.end());
+  ways.resize(std::min(ways.size(), kMostWays));
+  std::vector<std::int64_t> least_ns;
+  for (const auto& [ratio, pause_ns] : ways) {
+    least_ns.push_back(pause_ns);
+  }
+  return least_ns;
+}
+
 Repetition try_scope(const model::Traces& traces, const match::Matches& matches,
                      const std::vector<OwnCall>& calls, const IterationScope& scope,
                      std::size_t length) {
@@ -135,8 +177,24 @@ Repetition try_scope(const model::Traces& traces, const match::Matches& matches,
   tried.scope = scope;
   tried.symbols = symbols_of(traces, matches, calls, scope);
   tried.periods = search(tried.symbols, scope, length);
-  if (length == 0) {
-    prefer_shorter(calls, tried.symbols, tried.periods);
+  if (length > 0) {
+    return tried;
+  }
+  prefer_shorter(calls, tried.symbols, tried.periods);
+  const auto is_one_call = [](const Periods& periods) {
+    return periods.chosen && periods.seen[*periods.chosen].block.size() == 1;
+  };
+  if (is_one_call(tried.periods)) {
+    for (const std::int64_t least_long_ns : long_pauses(calls)) {
+      Symbols split = split_by_pause(calls, tried.symbols, least_long_ns);
+      Periods periods = find_periods(split, 2);
+      if (periods.chosen) {
+        prefer_shorter(calls, split, periods);
+        tried.symbols = std::move(split);
+        tried.periods = std::move(periods);
+        break;
+      }
+    }
   }
   return tried;
 }

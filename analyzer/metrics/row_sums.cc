@@ -36,11 +36,10 @@ std::optional<Figure> bandwidth_figure(std::string_view function, std::uint64_t 
   const auto least = bandwidth(function, bytes, ranks, time_ns.most).*which;
   const auto best = bandwidth(function, bytes, ranks, time_ns.best).*which;
   const auto most = bandwidth(function, bytes, ranks, time_ns.least).*which;
-  if (!least) {
+  if (!least || !best) {
     return std::nullopt;
   }
-  constexpr double kNoLimit = std::numeric_limits<double>::infinity();
-  return Figure{*least, best.value_or(kNoLimit), most.value_or(kNoLimit)};
+  return Figure{*least, *best, most.value_or(std::numeric_limits<double>::infinity())};
 }
 
 // The median over operations of each one's own bandwidth: a time says nothing without its size.
@@ -70,7 +69,7 @@ std::optional<Figure> median_bandwidth(std::string_view function, const std::vec
 }
 
 std::optional<Figure> over(const std::optional<double>& of_1_ns, const Figure& time_ns) {
-  if (!of_1_ns || time_ns.most <= 0) {
+  if (!of_1_ns || time_ns.best <= 0) {
     return std::nullopt;
   }
   const auto at = [&](double time) {
@@ -95,6 +94,38 @@ void find_bandwidth(const match::Communicator& communicator, const std::vector<S
   row.busbw_inferred = row.ranks_inferred && busbw_depends_on_ranks(row.function);
 }
 
+// Where most operations are unbroken repeats, each of them takes a whole turn: from the end of the
+// one before to its own, the launch in between counts, as nccl-tests counts it.
+void take_turns(std::vector<std::pair<std::int64_t, std::uint64_t>> repeats, Row& row) {
+  std::uint64_t count = 0;
+  for (const auto& [turn_ns, operations] : repeats) {
+    count += operations;
+  }
+  if (!row.busy || !row.wall || count <= row.count / 2) {
+    return;
+  }
+  std::sort(repeats.begin(), repeats.end());
+  std::uint64_t before = 0;
+  const auto middle = std::find_if(repeats.begin(), repeats.end(), [&](const auto& one) {
+    before += one.second;
+    return 2 * before >= count;
+  });
+  const auto turn_ns = static_cast<double>(middle->first);
+  for (Spread* const spread : {&*row.busy, &*row.wall}) {
+    spread->median = {turn_ns, turn_ns, turn_ns};
+    for (Figure Spread::*const which : {&Spread::p90, &Spread::p99, &Spread::max}) {
+      Figure& figure = (*spread).*which;
+      figure = {std::max(figure.least, turn_ns), std::max(figure.best, turn_ns),
+                std::max(figure.most, turn_ns)};
+    }
+  }
+  for (Figure Spread::*const which : {&Spread::median, &Spread::p90, &Spread::p99, &Spread::max}) {
+    Figure& wait = (*row.wait).*which;
+    wait.best = std::min(wait.best, ((*row.wall).*which).best);
+    wait.least = std::min(wait.least, wait.best);
+  }
+}
+
 Row finish_row(const RowKey& key, const match::Communicator& communicator, RowSums&& sums) {
   Row row = std::move(sums.row);
   row.by = key.by;
@@ -110,6 +141,7 @@ Row finish_row(const RowKey& key, const match::Communicator& communicator, RowSu
   row.wall = wall;
   row.wait = wait;
   row.waited_ns = sums.times.waited_ns();
+  take_turns(std::move(sums.repeats), row);
   if (sums.of_group && row.busy) {
     row.algbw_gb_s = over(sums.of_group->algbw_of_1_ns, row.busy->median);
     row.busbw_gb_s = over(sums.of_group->busbw_of_1_ns, row.busy->median);
@@ -144,10 +176,10 @@ void RowSums::take(RowSums&& other) {
 
 void RowSums::take_times(RowSums&& other) {
   row.on_some_ranks += other.row.on_some_ranks;
-  row.unbounded += other.row.unbounded;
   row.excluded += other.row.excluded;
   times.take(std::move(other.times));
   sized.insert(sized.end(), other.sized.begin(), other.sized.end());
+  repeats.insert(repeats.end(), other.repeats.begin(), other.repeats.end());
 }
 
 void SummedRows::take(SummedRows&& other) {

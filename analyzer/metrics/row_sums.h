@@ -71,7 +71,9 @@ struct RowSums {
 
   Row row;  // its counts alone
   RowTimes times;
-  std::vector<Sized> sized;         // of each operation, if they are of any size: of AlltoAllv only
+  std::vector<Sized> sized;  // of each operation, if they are of any size: of AlltoAllv only
+  /// Stretches of unbroken repeats (repeats.h): the time of one turn, and how many there are.
+  std::vector<std::pair<std::int64_t, std::uint64_t>> repeats;
   std::optional<OfGroup> of_group;  // of the last one
 
   void take(RowSums&& other);
@@ -81,9 +83,9 @@ struct RowSums {
   template <typename Archive>
   void transfer(Archive& archive) {
     archive(row.is_group, row.is_grouped, row.count, row.count_scaled, row.is_sampled, row.partial,
-            row.ranks, row.ranks_seen, row.ranks_inferred, row.on_some_ranks, row.unbounded,
-            row.excluded, row.gpu_rejected, row.algbw_inferred, row.busbw_inferred);
-    archive(times, sized, of_group);
+            row.ranks, row.ranks_seen, row.ranks_inferred, row.on_some_ranks, row.excluded,
+            row.gpu_rejected, row.algbw_inferred, row.busbw_inferred);
+    archive(times, sized, repeats, of_group);
   }
 };
 

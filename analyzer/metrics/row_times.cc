@@ -223,12 +223,17 @@ void RowTimes::add(const facts::OperationFacts& operation,
     busy_.push_back({operation.best_busy_ns, operation.busy->least_ns, operation.busy->most_ns});
   }
   for (const facts::RankTimes& rank : rows) {
-    if (rank.has_execution) {
-      if (rank.open_ns == 0) {
-        wall_.push_back({rank.wall_ns()});
-      }
-      waited_ns_ = add_saturating(waited_ns_, rank.wait.least_ns);
-      wait_.push_back({rank.best_wait_ns, rank.wait.least_ns, rank.wait.most_ns});
+    if (!rank.has_execution) {
+      continue;
+    }
+    waited_ns_ = add_saturating(waited_ns_, rank.wait.least_ns);
+    if (rank.shows_time) {
+      // Where it may have come before it was seen, it was there for the whole transfer.
+      const std::int64_t wall_ns =
+          std::clamp(operation.best_busy_ns, rank.seen_wall_ns(), rank.wall_ns());
+      wall_.push_back({wall_ns});
+      wait_.push_back({std::min(rank.best_wait_ns, wall_ns), std::min(rank.wait.least_ns, wall_ns),
+                       rank.wait.most_ns});
     }
   }
 }

@@ -17,7 +17,7 @@
 
 namespace ringside::metrics {
 
-/// A figure that is known to lie between two others. The best guess is what is shown.
+/// A figure that is known to lie between two others. The best estimate is what is shown.
 struct Figure {
   double least = 0;
   double best = 0;
@@ -25,10 +25,6 @@ struct Figure {
 
   /// The interval is wider than a tenth of the figure: it is marked.
   bool is_vague() const { return most - least > best / 10; }
-  /// The interval spans no more than a factor of two: the figure may be shown.
-  bool is_known() const { return most <= 2 * least; }
-  /// Nothing if it is not to be shown.
-  std::optional<double> shown() const { return is_known() ? std::optional(best) : std::nullopt; }
 };
 
 /// The quantiles of some durations, in ns. Percentiles are nearest-rank, the median is the middle
@@ -51,9 +47,10 @@ class RowTimes {
   /// Adds all that `other` has. Both have been transferred, or neither.
   void take(RowTimes&& other);
 
-  /// Returns three, each of which is nothing if nothing bounds it in any operation: how long the
+  /// Returns three, each of which is nothing if no rank was seen to run any operation: how long the
   /// data took; each rank's own start to its own end; what each rank waited for those that it
-  /// needs.
+  /// needs. The last two are of the ranks whose data is in the time, so none of the medians is
+  /// above that of the walls.
   std::array<std::optional<Spread>, 3> spreads() const;
   /// The sum of the ranks' sure waits.
   std::int64_t waited_ns() const { return waited_ns_; }

@@ -15,6 +15,7 @@
 #include "analyzer/match/function_mismatch.h"
 #include "analyzer/match/group_patterns.h"
 #include "analyzer/metrics/group_rows.h"
+#include "analyzer/metrics/repeats.h"
 #include "analyzer/metrics/row_sums.h"
 #include "analyzer/model/parallel.h"
 #include "analyzer/model/saturating.h"
@@ -130,6 +131,11 @@ class Summer {
         sums_.rows[key].take_times(std::move(times));
       }
     }
+    for (const Repeats& repeats : find_repeats(facts_)) {
+      if (is_in_row(repeats.operation)) {
+        sums_.rows[key_of(repeats.operation)].repeats.push_back({repeats.turn_ns, repeats.count});
+      }
+    }
     return std::move(sums_);
   }
 
@@ -234,7 +240,6 @@ class Summer {
       sums.times.add(facts, seen.rows);
       sums.row.on_some_ranks +=
           facts.ranks_timed < match::ranks_expected(matches_, operation) ? 1 : 0;
-      sums.row.unbounded += facts.busy ? 0 : 1;
     } else if (joined.times_from == TimesFrom::kProxyQueue && joined.least_duration_ns >= 0) {
       sums.times.add_queued(joined.least_duration_ns);
     }

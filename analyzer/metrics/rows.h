@@ -50,7 +50,6 @@ struct Row {
   std::uint32_t ranks_seen = 0;     // the least number that recorded one of the operations
   bool ranks_inferred = false;      // `ranks` is from the ranks seen, there may be more
   std::uint64_t on_some_ranks = 0;  // of which not every rank was seen to run them
-  std::uint64_t unbounded = 0;      // which were seen to run, but nothing bounds how long it took
   std::uint64_t excluded = 0;       // whose times contradict each other: they count in no time
   std::uint64_t gpu_rejected = 0;   // of them, those where NCCL's stamps of a channel were left out
   std::optional<Spread> busy;       // these are absent where no execution was seen
@@ -80,14 +79,10 @@ struct Row {
     return Figure{busbw_gb_s->least * factor, busbw_gb_s->best * factor, busbw_gb_s->most * factor};
   }
 
-  /// How wide the interval of the median wait is, as a part of the median wall time; infinite if
-  /// that is not known. A wait may be 0, so its interval says nothing beside itself.
-  double wait_openness() const {
-    if (!(wait->median.most > wait->median.least)) {
-      return 0;
-    }
-    return wall ? (wait->median.most - wait->median.least) / wall->median.best
-                : std::numeric_limits<double>::infinity();
+  /// The interval of the median wait is wider than a tenth of the median wall: a wait may be 0, so
+  /// its interval says nothing beside itself.
+  bool is_wait_vague() const {
+    return wait->median.most - wait->median.least > wall->median.best / 10;
   }
 };
 

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "analyzer/metrics/distribution.h"
+#include "analyzer/metrics/named_turns.h"
 #include "analyzer/model/saturating.h"
 
 namespace ringside::metrics {
@@ -66,24 +67,31 @@ std::vector<OwnCall> RunFollower::calls_of(std::uint32_t reference) const {
 }
 
 RunTurns RunFollower::find_turns(std::uint32_t reference, std::size_t length) const {
-  const Repetition repetition = find_repetition(traces_, matches_, calls_of(reference), length);
-  const std::vector<OwnCall>& calls = repetition.calls;
-  const auto common_ns = [&](const OwnCall& call) {
-    return alignment_.to_common_ns(matches_.parts[call.part].file, call.time_ns);
-  };
+  const std::vector<OwnCall> all = calls_of(reference);
   RunTurns found;
   RunPeriod& made = found.period;
+  if (length == 0) {
+    const match::Part part = matches_.parts[all.front().part];
+    NamedTurns named = find_named_turns(traces_, traces_.files[part.file], all);
+    if (!named.turns.empty()) {
+      made.name = std::move(named.name);
+      found.turns = std::move(named.turns);
+      take_turns(all, found);
+      made.coverage = 1 - static_cast<double>(made.before + made.between + made.after) /
+                              static_cast<double>(all.size());
+      return found;
+    }
+  }
+  const Repetition repetition = find_repetition(traces_, matches_, all, length);
+  const std::vector<OwnCall>& calls = repetition.calls;
   made.scope = repetition.scope;
-  made.operations = calls.size();
-  made.zero_ns = common_ns(calls.front());
-  std::transform(calls.begin(), calls.end(), std::back_inserter(found.calls),
-                 [](const OwnCall& call) { return call.operation; });
   const Periods& periods = repetition.periods;
   if (!periods.chosen) {
     if (periods.nearest) {
       made.nearest_length = periods.nearest->block.size();
       made.nearest_coverage = periods.nearest->coverage;
     }
+    take_turns(calls, found);
     return found;
   }
   for (std::size_t i = 0; i < periods.seen.size(); ++i) {
@@ -98,22 +106,41 @@ RunTurns RunFollower::find_turns(std::uint32_t reference, std::size_t length) co
   const Symbols block =
       begin_after_pause(calls, repetition.symbols, periods.seen[*periods.chosen].block);
   found.turns = metrics::find_turns(repetition.symbols, block);
+  take_turns(calls, found);
+  return found;
+}
+
+// Fills in what follows from the turns. The first one without extra calls is the period.
+void RunFollower::take_turns(const std::vector<OwnCall>& calls, RunTurns& found) const {
+  const auto common_ns = [&](const OwnCall& call) {
+    return alignment_.to_common_ns(matches_.parts[call.part].file, call.time_ns);
+  };
+  RunPeriod& made = found.period;
+  made.operations = calls.size();
+  made.zero_ns = common_ns(calls.front());
+  std::transform(calls.begin(), calls.end(), std::back_inserter(found.calls),
+                 [](const OwnCall& call) { return call.operation; });
   if (found.turns.empty()) {
-    return found;
+    return;
   }
+  std::vector<std::size_t> lengths;
+  for (const Turn& turn : found.turns) {
+    lengths.push_back(turn.end - turn.begin);
+  }
+  const auto middle = lengths.begin() + static_cast<std::ptrdiff_t>((lengths.size() - 1) / 2);
+  std::nth_element(lengths.begin(), middle, lengths.end());
   made.before = found.turns.front().begin;
   made.after = calls.size() - found.turns.back().end;
   made.between = calls.size() - made.before - made.after;
   for (const Turn& turn : found.turns) {
     made.between -= turn.end - turn.begin;
     found.starts_ns.push_back(common_ns(calls[turn.begin]));
-    if (made.period.empty() && turn.end - turn.begin == block.size()) {
+    if (made.period.empty() && turn.end - turn.begin == *middle) {
       for (std::size_t i = turn.begin; i < turn.end; ++i) {
         made.period.push_back(period_call(traces_, matches_, calls[i].operation));
       }
     }
   }
-  return found;
 }
 
 // Every rank goes through the iterations with the operations that it shares with the reference.

@@ -86,6 +86,7 @@ class RunFollower {
     return who_.of(matches_.operations[operation].communicator, member);
   }
   std::vector<OwnCall> calls_of(std::uint32_t reference) const;
+  void take_turns(const std::vector<OwnCall>& calls, RunTurns& found) const;
   void assign_others(std::span<const std::uint32_t> calls, const std::vector<Spans>& spans,
                      FollowedTurns& found) const;
   static std::uint32_t iteration_at(const Spans& spans, std::int64_t time_ns);

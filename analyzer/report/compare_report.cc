@@ -2,6 +2,7 @@
 #include "analyzer/report/compare_report.h"
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
 #include "analyzer/match/describe.h"
@@ -12,6 +13,7 @@ namespace ringside::report {
 namespace {
 
 using metrics::Change;
+using metrics::IterationChange;
 
 bool got_faster(const Change& change, double threshold_percent) {
   return change.is_significant() && change.percent && *change.percent < -threshold_percent;
@@ -62,6 +64,45 @@ Cell judged_by(const Change& change) {
   }
 }
 
+std::string iterations_text(const IterationChange& change) {
+  const bool is_slower = change.percent() > 0;
+  std::string text = "Iterations got " + std::string(is_slower ? "slower" : "faster") + ": " +
+                     human_duration(change.median_a_ns) + " to " +
+                     human_duration(change.median_b_ns) + " (" + signed_percent(change.percent()) +
+                     ')';
+  if (change.waited_a_ns && change.waited_b_ns) {
+    text += ", of it waiting " + human_duration(*change.waited_a_ns) + " to " +
+            human_duration(*change.waited_b_ns);
+  }
+  return text;
+}
+
+// The whole job comes first.
+void add_iterations(const IterationChange& change, double threshold_percent, Document& document) {
+  const bool is_judged = change.difference.judged_by != metrics::JudgedBy::kNothing;
+  if (change.is_significant() && std::abs(change.percent()) > threshold_percent) {
+    const bool is_slower = change.percent() > 0;
+    document.findings.insert(document.findings.begin(),
+                             {is_slower ? Severity::kWarning : Severity::kNote,
+                              is_slower ? "slower" : "faster", iterations_text(change)});
+    document.sentences.push_back(iterations_text(change) + '.');
+  }
+  document.tables.push_back(
+      {"iterations",
+       "Iterations, median",
+       {{"count_a", "count A", Shown::kInteger},
+        {"count_b", "count B", Shown::kInteger},
+        {"median_a_ns", "time A", Shown::kDuration, "", 1},
+        {"median_b_ns", "time B", Shown::kDuration, "", 1},
+        {"time_change_percent", "time", Shown::kNumber, "%", 1},
+        {"chance", "by chance", Shown::kNumber, "", 6},
+        {"waited_a_ns", "waiting A", Shown::kDuration, "of a rank", 1},
+        {"waited_b_ns", "waiting B", Shown::kDuration, "of a rank", 1}},
+       {{change.count_a, change.count_b, change.median_a_ns, change.median_b_ns, change.percent(),
+         is_judged ? Cell(change.difference.chance) : Cell(), cell_of(change.waited_a_ns),
+         cell_of(change.waited_b_ns)}}});
+}
+
 Table table_of(const std::vector<Change>& changes, metrics::RowsBy by) {
   Table table{"changes",
               "Kinds of operations, by change of the time",
@@ -80,7 +121,6 @@ Table table_of(const std::vector<Change>& changes, metrics::RowsBy by) {
                {"busbw_b_gb_s", "busbw B", Shown::kNumber, "GB/s"},
                {"time_change_percent", "time", Shown::kNumber, "%", 1},
                {"chance", "by chance", Shown::kNumber, "", 6},
-               {"time_is", "time is"},
                {"bytes_min", "", Shown::kNot},
                {"bytes_max", "", Shown::kNot},
                {"time_change_least_percent", "", Shown::kNot, "", 1},
@@ -89,8 +129,8 @@ Table table_of(const std::vector<Change>& changes, metrics::RowsBy by) {
                {"units_a", "", Shown::kNot},
                {"units_b", "", Shown::kNot}},
               {}};
-  table.gives_way = {"hosts", "judged_by",    "count_a", "count_b", "nranks",      "datatype",
-                     "in",    "communicator", "time_is", "chance",  "median_a_ns", "median_b_ns"};
+  table.gives_way = {"hosts", "judged_by",    "count_a", "count_b",     "nranks",     "datatype",
+                     "in",    "communicator", "chance",  "median_a_ns", "median_b_ns"};
   const bool with_peaks = std::any_of(changes.begin(), changes.end(), [](const Change& change) {
     return change.peak_a || change.peak_b;
   });
@@ -130,7 +170,6 @@ Table table_of(const std::vector<Change>& changes, metrics::RowsBy by) {
                                cell_of(change.busbw_b_gb_s),
                                cell_of(change.percent),
                                cell_of(change.chance),
-                               change.time_is == metrics::TimeIs::kBusy ? "busy" : "least",
                                cell_of(change.bytes_min),
                                cell_of(change.bytes_max),
                                cell_of(change.percent_least),
@@ -159,7 +198,12 @@ bool got_slower(const Change& change, double threshold_percent) {
   return change.is_significant() && change.percent && *change.percent > threshold_percent;
 }
 
-Document compare_document(const std::vector<Change>& changes, double threshold_percent,
+bool got_slower(const std::optional<IterationChange>& iterations, double threshold_percent) {
+  return iterations && iterations->is_significant() && iterations->percent() > threshold_percent;
+}
+
+Document compare_document(const std::optional<IterationChange>& iterations,
+                          const std::vector<Change>& changes, double threshold_percent,
                           metrics::RowsBy by) {
   Document document;
   document.command = "compare";
@@ -173,8 +217,6 @@ Document compare_document(const std::vector<Change>& changes, double threshold_p
   std::uint64_t few = 0;
   std::uint64_t alike = 0;
   std::uint64_t by_blocks = 0;
-  std::uint64_t unknown = 0;
-  std::uint64_t of_unknown = 0;  // kinds
   std::uint64_t by_size = 0;
   std::uint64_t faster = 0;
   std::uint64_t only_a = 0;
@@ -190,10 +232,6 @@ Document compare_document(const std::vector<Change>& changes, double threshold_p
     few += is_compared && is_few && !change.chance ? 1 : 0;
     alike += is_compared && !is_few && !change.chance ? 1 : 0;
     by_blocks += change.judged_by == metrics::JudgedBy::kBlocks ? 1 : 0;
-    if (change.unknown > 0) {
-      ++of_unknown;
-      unknown += change.unknown;
-    }
     by_size += change.kind.is_size_class && is_compared && !change.percent ? 1 : 0;
     if (got_slower(change, threshold_percent)) {
       slower.push_back(&change);
@@ -213,6 +251,9 @@ Document compare_document(const std::vector<Change>& changes, double threshold_p
   }
   findings.insert(findings.end(), document.findings.begin(), document.findings.end());
   document.findings = std::move(findings);
+  if (iterations) {
+    add_iterations(*iterations, threshold_percent, document);
+  }
   const std::string of = " of " + counted(judged, "kind of operations", "kinds of operations");
   if (compared == 0) {
     document.sentences.push_back("A and B have no kind of operations in common that has times.");
@@ -246,11 +287,6 @@ Document compare_document(const std::vector<Change>& changes, double threshold_p
                              " whose times follow each other too closely: fewer than " +
                              std::to_string(metrics::kLeastBlocks) +
                              " stretches of a run are independent; shown, not judged");
-  }
-  if (unknown > 0) {
-    document.notes.push_back(counted(unknown, "operation") + " of " +
-                             counted(of_unknown, "kind", "kinds") +
-                             " left out: how long the data took is not known to a tenth");
   }
   if (by_size > 0) {
     document.notes.push_back(counted(by_size, "kind", "kinds") +

@@ -128,9 +128,13 @@ class IterationsReport {
   }
 
   void say_what(const RunIterations& run) {
+    const std::string what = counted(run.period.size(), "operation");
+    const std::string times = counted(run.iterations.size(), "time");
     std::string text =
-        of_run(run, "a sequence of " + counted(run.period.size(), "operation") + " repeats " +
-                        counted(run.iterations.size(), "time") + " in " + where(run));
+        of_run(run, run.name.empty()
+                        ? "a sequence of " + what + " repeats " + times + " in " + where(run)
+                        : "the application names " + counted(run.iterations.size(), "iteration") +
+                              " (" + run.name + "), most often of " + what + ", in " + where(run));
     if (run.duration) {
       text += ": an iteration takes " + human_duration(run.duration->median_ns) + " (median; p99 " +
               human_duration(run.duration->p99_ns) + ")";

@@ -42,28 +42,28 @@ std::string shortened(const std::string& text, std::size_t width) {
   return result;
 }
 
-std::optional<double> shown_busbw(const metrics::Row& row) {
-  return row.busbw_gb_s ? row.busbw_gb_s->shown() : std::nullopt;
+std::optional<double> best_busbw(const metrics::Row& row) {
+  return row.busbw_gb_s ? std::optional(row.busbw_gb_s->best) : std::nullopt;
 }
 
 double most_busbw(const Summary& summary) {
   double most_gb_s = 0;
   for (const metrics::CommunicatorRows& communicator : summary.rows) {
     for (const metrics::Row& row : communicator.rows) {
-      most_gb_s = std::max(most_gb_s, shown_busbw(row).value_or(0));
+      most_gb_s = std::max(most_gb_s, best_busbw(row).value_or(0));
     }
   }
   return most_gb_s;
 }
 
-std::optional<double> shown_percent(const metrics::Row& row) {
+std::optional<double> best_percent(const metrics::Row& row) {
   const auto percent = row.efficiency_percent();
-  return percent ? percent->shown() : std::nullopt;
+  return percent ? std::optional(percent->best) : std::nullopt;
 }
 
 std::string value_text(const metrics::Row& row) {
-  const double busbw_gb_s = *shown_busbw(row);
-  const auto percent = shown_percent(row);
+  const double busbw_gb_s = *best_busbw(row);
+  const auto percent = best_percent(row);
   return (busbw_gb_s > 0 && busbw_gb_s < 0.005 ? "<0.01" : fixed(busbw_gb_s, 2)) +
          (row.busbw_inferred ? "?" : "") + (percent ? ' ' + small_percent(*percent) + '%' : "");
 }
@@ -73,7 +73,7 @@ std::size_t value_width(const Summary& summary) {
   std::size_t width = 5;
   for (const metrics::CommunicatorRows& communicator : summary.rows) {
     for (const metrics::Row& row : communicator.rows) {
-      width = std::max(width, shown_busbw(row) && row.bytes ? value_text(row).size() : 0);
+      width = std::max(width, best_busbw(row) && row.bytes ? value_text(row).size() : 0);
     }
   }
   return width;
@@ -83,7 +83,7 @@ std::string line_of(const metrics::Row& row, double most_gb_s, std::size_t colum
   const std::string how = shortened(row.algorithm + ' ' + row.protocol, kHowWidth);
   return padded(human_bytes(*row.bytes), kSizeWidth) + ' ' + how +
          std::string(kHowWidth - how.size(), ' ') + ' ' +
-         bar(most_gb_s > 0 ? *shown_busbw(row) / most_gb_s : 0, columns, is_utf8) + ' ' +
+         bar(most_gb_s > 0 ? *best_busbw(row) / most_gb_s : 0, columns, is_utf8) + ' ' +
          value_text(row) + '\n';
 }
 
@@ -103,7 +103,7 @@ std::string bandwidth_plot(const Summary& summary, std::size_t width, bool is_ut
   for (std::size_t i = 0; i < summary.communicators.size(); ++i) {
     std::string_view function;
     for (const metrics::Row& row : summary.rows[i].rows) {
-      if (!shown_busbw(row) || !row.bytes) {
+      if (!best_busbw(row) || !row.bytes) {
         continue;
       }
       if (row.function != function) {

@@ -129,11 +129,6 @@ void add_file(const model::TraceFile& file, InputFacts& facts) {
 
 }  // namespace
 
-std::optional<double> shown_wait_ns(const metrics::Row& row) {
-  return row.wait && row.wait_openness() <= 0.5 ? std::optional(row.wait->median.best)
-                                                : std::nullopt;
-}
-
 const char* column_of(metrics::RowsBy by) {
   switch (by) {
     case metrics::RowsBy::kRange:

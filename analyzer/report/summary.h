@@ -109,9 +109,6 @@ std::string inferred_text(const std::vector<match::Communicator>& communicators)
 /// Recorder.
 const char* file_word(const model::Traces& traces);
 
-/// The median wait, in ns. Nothing where it is not known to within half of the median wall time.
-std::optional<double> shown_wait_ns(const metrics::Row& row);
-
 /// Whether a row has a peak: tables have no column for it otherwise.
 bool has_peaks(const Summary& summary);
 

@@ -97,9 +97,6 @@ void write_completeness(JsonWriter& json, const Summary& summary) {
 
 using Which = std::optional<double> (*)(const metrics::Figure&);
 
-std::optional<double> shown(const metrics::Figure& figure) {
-  return figure.shown();
-}
 std::optional<double> best(const metrics::Figure& figure) {
   return figure.best;
 }
@@ -137,7 +134,7 @@ void write_bandwidth(JsonWriter& json, const std::string& name,
   const auto write = [&](const char* suffix, Which which) {
     json.number(name + suffix, gb_s ? which(*gb_s) : std::nullopt, 6);
   };
-  write("_gb_s", shown);
+  write("_gb_s", best);
   write("_least_gb_s", least);
   write("_most_gb_s", is_most_open ? unknown : most);
 }
@@ -166,21 +163,19 @@ void write_row(JsonWriter& json, const metrics::Row& row, const char* by, std::i
   json.integer("ranks_seen", row.ranks_seen);
   json.boolean("ranks_inferred", row.ranks_inferred);
   const auto busy_us = [&](metrics::Figure metrics::Spread::*which) {
-    const auto time_ns = row.busy ? ((*row.busy).*which).shown() : std::nullopt;
-    return time_ns ? std::optional(*time_ns / 1000) : std::nullopt;
+    return row.busy ? std::optional(((*row.busy).*which).best / 1000) : std::nullopt;
   };
   json.number("time_median_us", busy_us(&metrics::Spread::median), 3);
   json.number("time_p99_us", busy_us(&metrics::Spread::p99), 3);
-  write_spread(json, "busy", row.busy, shown);
+  write_spread(json, "busy", row.busy, best);
   write_spread(json, "busy_least", row.busy, row.is_least_open() ? unknown : least);
   write_spread(json, "busy_most", row.busy, most);
   write_spread(json, "wall", row.wall, best);
   write_spread(json, "wait_least", row.wait, least);
   write_spread(json, "wait_most", row.wait, most);
-  const auto wait_ns = shown_wait_ns(row);
-  json.number("wait_median_us", wait_ns ? std::optional(*wait_ns / 1000) : std::nullopt, 3);
+  json.number("wait_median_us",
+              row.wait ? std::optional(row.wait->median.best / 1000) : std::nullopt, 3);
   json.integer("on_some_ranks", row.on_some_ranks);
-  json.integer("unbounded", row.unbounded);
   json.integer("excluded_impossible", row.excluded);
   json.integer("gpu_stamps_rejected", row.gpu_rejected);
   write_bandwidth(json, "algbw", row.algbw_gb_s, row.is_least_open());
@@ -190,7 +185,7 @@ void write_row(JsonWriter& json, const metrics::Row& row, const char* by, std::i
     const auto percent = row.efficiency_percent();
     json.number("peak_gb_s", row.peak->busbw_gb_s, 6);
     json.text("peak_bound", row.peak->bound);
-    json.number("efficiency_percent", percent ? percent->shown() : std::nullopt, 3);
+    json.number("efficiency_percent", percent ? best(*percent) : std::nullopt, 3);
     json.number("efficiency_least_percent", percent ? least(*percent) : std::nullopt, 3);
     json.number("efficiency_most_percent",
                 percent && !row.is_least_open() ? most(*percent) : std::nullopt, 3);

@@ -25,7 +25,7 @@ std::string count_cell(const metrics::Row& row) {
   return row.is_sampled ? '~' + fixed(row.count_scaled, 0) : std::to_string(row.count);
 }
 
-// "12.3"; "~12.3" where much is open, "-" where too much is. With intervals "11.8 to 12.9".
+// "12.3"; "~12.3" where much is open. With intervals "11.8 to 12.9".
 // `is_least_open`: the least is not known (metrics::Row::is_least_open).
 std::string time_cell(const metrics::Figure& time_ns, bool with_intervals,
                       bool is_least_open = false) {
@@ -34,19 +34,15 @@ std::string time_cell(const metrics::Figure& time_ns, bool with_intervals,
   if (with_intervals) {
     return is_least_open ? "? to " + most : least == most ? least : least + " to " + most;
   }
-  if (!time_ns.is_known()) {
-    return "-";
-  }
   return (time_ns.is_vague() ? "~" : "") + fixed(time_ns.best / 1000, 1);
 }
 
 // A wait may be 0, so its interval is measured by the wall time.
 std::string wait_cell(const metrics::Row& row, bool with_intervals) {
-  if (row.wait && with_intervals) {
-    return time_cell(row.wait->median, true);
-  }
-  const auto wait_ns = shown_wait_ns(row);
-  return wait_ns ? (row.wait_openness() > 0.1 ? "~" : "") + fixed(*wait_ns / 1000, 1) : "-";
+  return !row.wait ? "-"
+         : with_intervals
+             ? time_cell(row.wait->median, true)
+             : (row.is_wait_vague() ? "~" : "") + fixed(row.wait->median.best / 1000, 1);
 }
 
 // A small bandwidth is not none.
@@ -66,16 +62,13 @@ std::string bandwidth_cell(const std::optional<metrics::Figure>& gb_s, bool is_i
         std::isfinite(gb_s->most) && !is_most_open ? small_bandwidth(gb_s->most) : "?";
     return (least == most ? least : least + " to " + most) + mark;
   }
-  if (!gb_s->is_known()) {
-    return "-";
-  }
   return (gb_s->is_vague() ? "~" : "") + small_bandwidth(gb_s->best) + mark;
 }
 
 // "71.2"; a part of the peak is as open as the bandwidth is.
 std::string efficiency_cell(const metrics::Row& row, bool with_intervals) {
   const auto percent = row.efficiency_percent();
-  if (!percent || (!with_intervals && !percent->is_known())) {
+  if (!percent) {
     return "-";
   }
   if (with_intervals) {
@@ -104,8 +97,8 @@ std::optional<double> in_us(const std::optional<double>& time_ns) {
   return time_ns ? std::optional(*time_ns / 1000) : std::nullopt;
 }
 
-std::optional<double> shown_of(const std::optional<metrics::Figure>& figure) {
-  return figure ? figure->shown() : std::nullopt;
+std::optional<double> best_of(const std::optional<metrics::Figure>& figure) {
+  return figure ? std::optional(figure->best) : std::nullopt;
 }
 
 }  // namespace
@@ -236,7 +229,7 @@ std::string summary_as_csv(const Summary& summary) {
                                : communicator.hash;
     for (const metrics::Row& row : summary.rows[i].rows) {
       const auto busy_us = [&](metrics::Figure metrics::Spread::*which) {
-        return row.busy ? cell_of(in_us(((*row.busy).*which).shown())) : Cell();
+        return row.busy ? cell_of(in_us(((*row.busy).*which).best)) : Cell();
       };
       const bool is_closed = !row.is_least_open();
       std::vector<Cell>& cells = table.rows.emplace_back();
@@ -255,11 +248,11 @@ std::string summary_as_csv(const Summary& summary) {
                cell_of(row.ranks_seen),
                busy_us(&metrics::Spread::median),
                busy_us(&metrics::Spread::p99),
-               cell_of(shown_of(row.algbw_gb_s)),
-               cell_of(shown_of(row.busbw_gb_s)),
+               cell_of(best_of(row.algbw_gb_s)),
+               cell_of(best_of(row.busbw_gb_s)),
                times_from_name(row.times_from),
                row.wall ? cell_of(in_us(row.wall->median.best)) : Cell(),
-               cell_of(in_us(shown_wait_ns(row))),
+               row.wait ? cell_of(in_us(row.wait->median.best)) : Cell(),
                row.on_some_ranks,
                row.excluded,
                cell_of(row.bytes_min),
@@ -270,14 +263,14 @@ std::string summary_as_csv(const Summary& summary) {
                row.busbw_gb_s && is_closed && std::isfinite(row.busbw_gb_s->most)
                    ? Cell(row.busbw_gb_s->most)
                    : Cell(),
-               cell_of(shown_of(row.nominal_gb_s))};
+               cell_of(best_of(row.nominal_gb_s))};
       if (with_peaks) {
         const auto percent = row.efficiency_percent();
         const bool has_most = percent && is_closed && std::isfinite(percent->most);
         cells.insert(
             cells.end(),
             {row.peak ? Cell(row.peak->busbw_gb_s) : Cell(),
-             row.peak ? Cell(std::string(row.peak->bound)) : Cell(), cell_of(shown_of(percent)),
+             row.peak ? Cell(std::string(row.peak->bound)) : Cell(), cell_of(best_of(percent)),
              percent ? Cell(percent->least) : Cell(), has_most ? Cell(percent->most) : Cell()});
       }
       if (is_sampled) {

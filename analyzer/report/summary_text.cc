@@ -303,8 +303,9 @@ std::vector<std::string> communicator_lines(const match::Communicator& communica
 
 std::vector<std::string> footer_lines(const Summary& summary) {
   std::vector<std::string> lines = {
-      "median, p99: transfer time, from the last rank's arrival to the end; wall: a rank's time "
-      "in the operation; wait: the part of it in which it waited for other ranks.",
+      "median, p99: transfer time, which is the shortest of a rank, as the last to come waits for "
+      "nobody; wall: a rank's time in the operation; wait: the part of it in which it waited for "
+      "other ranks.",
       "algbw and busbw are nccl-tests', from the median time; 1 GB/s = 1e9 bytes/s. "
       "docs/metrics.md has the formulas."};
   if (summary.with_nominal) {
@@ -319,7 +320,6 @@ std::vector<std::string> footer_lines(const Summary& summary) {
         "of peak: busbw by the most that the ranks' links allow, or that --baseline has reached.");
   }
   bool is_vague = false;
-  std::uint64_t unknown = 0;  // rows
   bool is_on_some = false;
   bool has_groups = false;
   std::uint64_t excluded = 0;
@@ -333,10 +333,8 @@ std::vector<std::string> footer_lines(const Summary& summary) {
       has_partial = has_partial || row.partial > 0;
       has_groups = has_groups || row.is_grouped;
       is_on_some = is_on_some || row.on_some_ranks > 0;
-      const bool ran = row.wall.has_value();
-      const bool is_known = row.busy && row.busy->median.is_known();
-      unknown += ran && !is_known ? 1 : 0;
-      is_vague = is_vague || (is_known && row.busy->median.is_vague());
+      is_vague = is_vague || (row.busy && row.busy->median.is_vague()) ||
+                 (row.wait && row.is_wait_vague());
       excluded += row.excluded;
       rejected += row.gpu_rejected;
       has_no_bandwidth = has_no_bandwidth || !model::tells_execution(row.times_from);
@@ -344,20 +342,15 @@ std::vector<std::string> footer_lines(const Summary& summary) {
   }
   if (summary.inputs.without_starts > 0) {
     lines.emplace_back(
-        "The time is between the shortest and the longest duration of the ranks, since a rank's "
-        "duration also has its waiting for ranks that came later.");
+        "These traces have durations only: those of the other ranks also have their waiting.");
   } else {
     for (const std::string& note : clock_notes(*summary.alignment)) {
       lines.push_back("Clocks: " + note + '.');
     }
   }
   if (is_vague) {
-    lines.emplace_back("~: uncertain by more than a tenth. --intervals shows the bounds.");
-  }
-  if (unknown > 0) {
-    lines.push_back(counted(unknown, "row shows", "rows show") +
-                    " \"-\": the transfer time is uncertain by more than a factor of two, since "
-                    "clocks are, or since data was buffered. --intervals shows the bounds.");
+    lines.emplace_back(
+        "~: an estimate that may be wrong by more than a tenth. --intervals shows its range.");
   }
   if (has_groups) {
     lines.emplace_back(

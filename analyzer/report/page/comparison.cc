@@ -45,14 +45,11 @@ Table runs_table(const std::vector<ComparedRun>& runs) {
   return table;
 }
 
-// A kind may have a row for each of the two definitions of its time.
-using RowKey = std::pair<metrics::OperationKind, metrics::TimeIs>;
-
 Table kinds_table(const std::vector<ComparedRun>& runs) {
-  std::map<RowKey, std::vector<std::optional<double>>> medians_ns;
+  std::map<metrics::OperationKind, std::vector<std::optional<double>>> medians_ns;
   for (std::size_t i = 1; i < runs.size(); ++i) {
     for (const metrics::Change& change : metrics::compare(runs[0].times, runs[i].times)) {
-      auto& row = medians_ns[{change.kind, change.time_is}];
+      auto& row = medians_ns[change.kind];
       row.resize(runs.size());
       row[0] = change.median_a_ns;
       row[i] = change.median_b_ns;
@@ -64,20 +61,14 @@ Table kinds_table(const std::vector<ComparedRun>& runs) {
                {"nranks", "ranks", Shown::kInteger},
                {"function", "function"},
                {"bytes", "message", Shown::kBytes},
-               {"datatype", "datatype"},
-               {"time_is", "time is"}},
+               {"datatype", "datatype"}},
               {}};
   for (std::size_t i = 0; i < runs.size(); ++i) {
     table.columns.push_back({run_text(i) + "_ns", run_text(i), Shown::kDuration, "", 1});
   }
-  for (const auto& [key, row] : medians_ns) {
-    const metrics::OperationKind& kind = key.first;
-    std::vector<Cell> cells = {kind.communicator,
-                               std::uint64_t{kind.nranks},
-                               kind.function,
-                               cell_of(kind.bytes),
-                               match::datatype_name(kind.datatype),
-                               key.second == metrics::TimeIs::kBusy ? "busy" : "least"};
+  for (const auto& [kind, row] : medians_ns) {
+    std::vector<Cell> cells = {kind.communicator, std::uint64_t{kind.nranks}, kind.function,
+                               cell_of(kind.bytes), match::datatype_name(kind.datatype)};
     for (const std::optional<double>& median_ns : row) {
       cells.push_back(cell_of(median_ns));
     }
@@ -122,7 +113,7 @@ std::string comparison_json(const std::vector<ComparedRun>& runs) {
   std::vector<Table> tables = {runs_table(runs), kinds_table(runs)};
   for (std::size_t i = 1; i < runs.size(); ++i) {
     const auto changes = metrics::compare(runs[i - 1].times, runs[i].times);
-    Document document = compare_document(changes, kThreshold);
+    Document document = compare_document({}, changes, kThreshold);
     const std::string pair =
         "Run " + std::to_string(i + 1) + " (B) against " + run_text(i - 1) + " (A): ";
     sentences.push_back(pair + document.sentences.front());

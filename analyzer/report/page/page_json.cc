@@ -66,11 +66,11 @@ void write_times(JsonWriter& json, const PageData& data) {
   std::optional<double> best_percent;  // of its peak
   for (const metrics::CommunicatorRows& communicator : data.summary.rows) {
     for (const metrics::Row& row : communicator.rows) {
-      const auto busbw_gb_s = row.busbw_gb_s ? row.busbw_gb_s->shown() : std::nullopt;
+      const auto busbw_gb_s = row.busbw_gb_s ? std::optional(row.busbw_gb_s->best) : std::nullopt;
       if (busbw_gb_s && !row.busbw_inferred && (!best_gb_s || *busbw_gb_s > *best_gb_s)) {
         const auto percent = row.efficiency_percent();
         best_gb_s = busbw_gb_s;
-        best_percent = percent ? percent->shown() : std::nullopt;
+        best_percent = percent ? std::optional(percent->best) : std::nullopt;
       }
     }
   }

@@ -28,20 +28,18 @@ Cell busbw_at(const metrics::Row& row, metrics::Figure metrics::Spread::*which) 
   if (!row.busy || !row.busbw_gb_s || row.bytes_min != row.bytes_max) {
     return {};
   }
-  const auto busbw_gb_s = row.busbw_gb_s->shown();
-  const auto time_ns = ((*row.busy).*which).shown();
-  return busbw_gb_s && time_ns && *time_ns > 0
-             ? Cell(*busbw_gb_s * row.busy->median.best / *time_ns)
-             : Cell();
+  const double time_ns = ((*row.busy).*which).best;
+  return time_ns > 0 ? Cell(row.busbw_gb_s->best * row.busy->median.best / time_ns) : Cell();
 }
 
 std::vector<Cell> bandwidth_row(const std::string& label, const metrics::Row& row,
                                 bool with_peaks) {
-  const auto duration = [](const std::optional<double>& time_ns) {
-    return time_ns ? Cell(to_ns(*time_ns)) : Cell();
+  const auto duration = [](const std::optional<metrics::Spread>& times,
+                           metrics::Figure metrics::Spread::*which) {
+    return times ? Cell(to_ns(((*times).*which).best)) : Cell();
   };
   const auto bandwidth = [](const std::optional<metrics::Figure>& figure) {
-    return figure ? cell_of(figure->shown()) : Cell();
+    return figure ? Cell(figure->best) : Cell();
   };
   std::vector<Cell> cells = {label,
                              row.function,
@@ -51,10 +49,10 @@ std::vector<Cell> bandwidth_row(const std::string& label, const metrics::Row& ro
                              row.protocol,
                              std::uint64_t{row.ranks},
                              row.count,
-                             row.busy ? duration(row.busy->median.shown()) : Cell(),
-                             row.busy ? duration(row.busy->p99.shown()) : Cell(),
-                             row.wall ? duration(row.wall->median.best) : Cell(),
-                             duration(shown_wait_ns(row)),
+                             duration(row.busy, &metrics::Spread::median),
+                             duration(row.busy, &metrics::Spread::p99),
+                             duration(row.wall, &metrics::Spread::median),
+                             duration(row.wait, &metrics::Spread::median),
                              bandwidth(row.algbw_gb_s),
                              bandwidth(row.busbw_gb_s),
                              busbw_at(row, &metrics::Spread::p90),
@@ -66,7 +64,7 @@ std::vector<Cell> bandwidth_row(const std::string& label, const metrics::Row& ro
     const auto at = cells.begin() + kBusbwColumn + 1;
     const auto percent = row.efficiency_percent();
     cells.insert(at, {row.peak ? Cell(row.peak->busbw_gb_s) : Cell(),
-                      percent ? cell_of(percent->shown()) : Cell()});
+                      percent ? Cell(percent->best) : Cell()});
   }
   return cells;
 }

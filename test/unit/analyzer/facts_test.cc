@@ -111,7 +111,6 @@ Job draw(const std::string& function, std::mt19937_64& random) {
 
 TEST_CASE("the interval of the time holds how long the data took") {
   std::mt19937_64 random(1);
-  std::size_t told = 0;
   std::size_t narrow = 0;
   for (const char* const function : {"AllReduce", "Broadcast", "Reduce"}) {
     for (int i = 0; i < 2'000; ++i) {
@@ -126,15 +125,12 @@ TEST_CASE("the interval of the time holds how long the data took") {
       const OperationFacts& operation = facts.operations()[0];
       INFO(function << " " << i);
       CHECK_FALSE(operation.is_impossible);
-      CHECK(operation.busy.has_value() == (on_one_host || job.function == "AllReduce"));
-      if (operation.busy) {
-        ++told;
-        narrow += operation.busy->most_ns <= 2 * operation.busy->least_ns ? 1 : 0;
-        CHECK(operation.busy->least_ns <= std::max(job.data_ns, kCopy_ns));
-        CHECK(operation.busy->most_ns >= job.data_ns);
-        CHECK(operation.best_busy_ns >= operation.busy->least_ns);
-        CHECK(operation.best_busy_ns <= operation.busy->most_ns);
-      }
+      REQUIRE(operation.busy);
+      narrow += operation.busy->most_ns <= 2 * operation.busy->least_ns ? 1 : 0;
+      CHECK(operation.busy->least_ns <= std::max(job.data_ns, kCopy_ns));
+      CHECK(operation.busy->most_ns >= job.data_ns);
+      CHECK(operation.best_busy_ns >= operation.busy->least_ns);
+      CHECK(operation.best_busy_ns <= operation.busy->most_ns);
       std::vector<RankTimes> rows;
       facts.ranks_of(0, rows);
       for (const RankTimes& rank : rows) {
@@ -145,7 +141,6 @@ TEST_CASE("the interval of the time holds how long the data took") {
     }
   }
   // They are of use, too.
-  CHECK(told > 3'000);
   CHECK(narrow > 1'500);
 }
 
@@ -198,7 +193,7 @@ TEST_CASE("a receive waits for its send, and a send surely for nobody") {
   CHECK(rows[1].wait.least_ns == 0);
   CHECK(rows[1].waits_for == RankTimes::kNobody);
   REQUIRE(facts.operations()[0].busy);
-  CHECK(facts.operations()[0].best_busy_ns == 101'000);
+  CHECK(facts.operations()[0].best_busy_ns == 100'000);  // the last to come waits for nobody
 }
 
 TEST_CASE("a rank's own time from the network is known to the lateness of both its stamps") {
@@ -286,7 +281,7 @@ TEST_CASE("a rank that was first seen to take data may have come at any time sin
   CHECK(known.busy->least_ns <= 900'000);
   CHECK(known.busy->least_ns >= 880'000);
   CHECK(known.busy->most_ns <= 1'020'000);
-  CHECK(known.best_busy_ns == 1'000'000);
+  CHECK(known.best_busy_ns == 900'000);  // of rank 2, since it was seen
 }
 
 TEST_CASE("nothing is known between hosts whose clocks are not known") {

@@ -17,7 +17,7 @@ void add(std::int64_t wall_ns, std::int64_t wait_ns, RowTimes& times) {
   operation.busy = facts::Interval{wall_ns - wait_ns - 3, wall_ns - wait_ns + wall_ns / 8};
   operation.best_busy_ns = wall_ns - wait_ns;
   facts::RankTimes rank;
-  rank.has_execution = true;
+  rank.has_execution = rank.shows_time = true;
   rank.end_ns = wall_ns;
   rank.wait = {wait_ns / 2, wait_ns};
   rank.best_wait_ns = wait_ns;
