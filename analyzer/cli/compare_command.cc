@@ -51,7 +51,7 @@ std::unique_ptr<Side> times_of(const CompareOptions& options, std::size_t side,
     notes.push_back((side == 0 ? "A: " : "B: ") + open);
   }
   return std::make_unique<Side>(
-      Side{metrics::iteration_times(analysis->facts()),
+      Side{metrics::iteration_times(analysis->iterations(0)),
            metrics::times_of_kinds(analysis->facts(), options.by, !options.baseline.empty())});
 }
 

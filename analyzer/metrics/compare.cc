@@ -12,10 +12,10 @@
 
 #include "analyzer/align/alignment.h"
 #include "analyzer/facts/groups.h"
+#include "analyzer/match/describe.h"
 #include "analyzer/match/function_mismatch.h"
 #include "analyzer/match/group_patterns.h"
 #include "analyzer/metrics/bandwidth.h"
-#include "analyzer/metrics/iterations.h"
 #include "analyzer/metrics/percentile.h"
 #include "analyzer/metrics/rows.h"
 #include "analyzer/metrics/significance.h"
@@ -23,6 +23,17 @@
 
 namespace ringside::metrics {
 namespace {
+
+// Data that a root gives or takes may lie in buffers until a late rank comes. What that leaves open
+// is not alike on both sides, so such a time counts if it is known to a tenth.
+bool may_lie_in_buffers(const model::Traces& traces, const match::MatchedOperation& operation,
+                        const facts::OperationFacts& known) {
+  constexpr std::int64_t kKnownTo = 10;
+  const facts::Flow flow = facts::flow_of_function(match::function_name(traces, operation));
+  return (flow == facts::Flow::kFromRoot || flow == facts::Flow::kToRoot) &&
+         subtract_saturating(known.busy->most_ns, known.busy->least_ns) >
+             known.busy->most_ns / kKnownTo;
+}
 
 OperationKind kind_of(const model::Traces& traces, const match::Communicator& communicator) {
   std::set<std::string> hosts;
@@ -263,7 +274,7 @@ std::vector<TimesOfKind> times_of_kinds(const facts::Facts& facts, RowsBy by, bo
     }
     const facts::OperationFacts known = facts.ranks_of(i, rows);
     if (known.basis != facts::Basis::kExecution || !known.has_all_ranks || known.is_impossible ||
-        known.best_busy_ns <= 0) {
+        known.best_busy_ns <= 0 || may_lie_in_buffers(traces, operation, known)) {
       continue;
     }
     const match::Communicator& communicator = matches.communicators[operation.communicator];
@@ -296,9 +307,9 @@ std::vector<TimesOfKind> times_of_kinds(const facts::Facts& facts, RowsBy by, bo
   return all;
 }
 
-IterationTimes iteration_times(const facts::Facts& facts) {
+IterationTimes iteration_times(const std::vector<RunIterations>& runs) {
   IterationTimes found;
-  for (const RunIterations& run : find_iterations(facts, 0)) {
+  for (const RunIterations& run : runs) {
     TimesOfRun& durations_ns = found.duration_ns.emplace_back();
     for (const Iteration& one : run.iterations) {
       if (one.duration_ns && *one.duration_ns > 0) {

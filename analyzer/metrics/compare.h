@@ -13,6 +13,7 @@
 #include "analyzer/facts/facts.h"
 #include "analyzer/metrics/difference.h"
 #include "analyzer/metrics/grouping.h"
+#include "analyzer/metrics/iterations.h"
 #include "analyzer/metrics/peak.h"
 
 namespace ringside::metrics {
@@ -110,7 +111,7 @@ struct IterationTimes {
   std::vector<double> waited_ns;        // of a rank, the mean over all: by iteration
 };
 
-IterationTimes iteration_times(const facts::Facts& facts);
+IterationTimes iteration_times(const std::vector<RunIterations>& runs);
 
 /// The whole job: it is looked at before single kinds.
 struct IterationChange {

@@ -93,7 +93,7 @@ class Check:
         """In both the order of the path, from its end."""
         def key(wait):
             return -wait["waited_ns"], wait["seq"]
-        said = [{"seq": int(row["operation"].split("seq ")[1]), "by": number(row["rank"]),
+        said = [{"seq": int(row["operation"].split("#")[1]), "by": number(row["rank"]),
                  "waits_for": number(row["waits_for"]), "waited_ns": row["waited_ns"]}
                 for row in rows if row["step"] == name]
         real = sorted(truth["waits"], key=key)
