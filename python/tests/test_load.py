@@ -100,7 +100,7 @@ def test_the_tool_is_looked_for_beside_python_and_in_path(
     monkeypatch.setattr("sysconfig.get_path", lambda _: str(tmp_path / "scripts"))
     monkeypatch.setenv("PATH", str(tmp_path / "path"))
     monkeypatch.setattr(nccl_ringside, "__path__", [str(tmp_path / "target" / "nccl_ringside")])
-    with pytest.raises(FileNotFoundError, match="neither beside"):
+    with pytest.raises(FileNotFoundError, match="neither next to"):
         _place.tool_path()
     for place in ("path", "target/bin", "scripts"):
         path = tmp_path / place / "ringside"

@@ -85,7 +85,10 @@ def check_live(cluster, options, job):
 
 def check_end(cluster, options, job):
     """The batch script goes on after its step: the nodes recover and reduce."""
-    cluster.run("scancel", "--signal=KILL", f"{job}.0")
+    # The steps of `ringside watch` may have come before that of the job.
+    (step,) = [line.split()[0] for line in cluster.run("squeue", "-h", "--steps", "-j", job, "-o", "%i %j").splitlines()
+               if line.split()[1] == "task.sh"]
+    cluster.run("scancel", "--signal=KILL", step)
     until = time.monotonic() + 120
     output = cluster.place / "job.out"
     while cluster.run("squeue", "-h", "-j", job):

@@ -12,7 +12,7 @@ from harness import Job, check, print_facts
 LIMIT_S = 2
 RANKS = 3
 LINE = re.compile(r"ringside\[(\d+)\] warning: stalled: rank (\d) of 3 in communicator world "
-                  r"\(0x[0-9a-f]{16}\): (\w+ (?:seq|to peer|from peer) \d+).*?, \d+ bytes, in flight for ([0-9.]+) s "
+                  r"\(0x[0-9a-f]{16}\): (\w+ (?:#\d+|.* peer \d+)).*?, \d+ bytes, in flight for ([0-9.]+) s "
                   r"\(limit 2 s\): (.*); dump: (.*)")
 
 
