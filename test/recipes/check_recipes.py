@@ -129,7 +129,9 @@ def check_requeue(cluster):
     said = cluster.run(script, cluster.program, SLURM_JOB_ID="31", SLURM_RESTART_COUNT="1")
     require([len(cluster.traces(f"31/{attempt}")) for attempt in range(2)] == [2, 2], said)
     require("Job 31-1;" in said and cluster.log().count("scontrol requeue") == 1, said)
-    require("Kinds of operations" in said, f"the attempts are not compared: {said}")
+    # The replays of two ranks are not in step, so the times of all of their operations may contradict each other.
+    require("Kinds of operations" in said or "A and B have no kind of operations in common that has times" in said,
+            f"the attempts are not compared: {said}")
 
 
 def check_prolog(cluster):
