@@ -29,8 +29,9 @@ std::string oldest_text(const LiveCommunicator& communicator) {
     return kNotKnown;
   }
   const std::string function = launch::printable(communicator.oldest_func);
-  return communicator.oldest_seq ? assemble::numbered(function, *communicator.oldest_seq)
-                                 : function;
+  return communicator.oldest_seq
+             ? assemble::numbered(function, static_cast<std::uint64_t>(*communicator.oldest_seq))
+             : function;
 }
 
 std::string seconds_cell(const std::optional<std::int64_t>& ns) {

@@ -37,7 +37,8 @@ std::string ranks_text(const std::vector<std::int64_t>& ranks) {
 // "AllReduce #7"
 std::string operation_text(const WatchFinding& finding) {
   const std::string function = launch::printable(finding.function);
-  return finding.seq ? assemble::numbered(function, *finding.seq) : function;
+  return finding.seq ? assemble::numbered(function, static_cast<std::uint64_t>(*finding.seq))
+                     : function;
 }
 
 std::string hosts_text(const std::vector<std::string>& hosts) {

@@ -147,6 +147,7 @@ std::vector<const TimesOfRun*> judged_runs(const std::vector<TimesOfRun>& side) 
 
 std::vector<double> logs_of_runs(const std::vector<const TimesOfRun*>& runs) {
   std::vector<double> logs;
+  logs.reserve(runs.size());
   for (const TimesOfRun* const run : runs) {
     logs.push_back(log_median(*run));
   }

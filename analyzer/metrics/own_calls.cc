@@ -164,6 +164,7 @@ std::vector<std::int64_t> long_pauses(const std::vector<OwnCall>& calls) {
   std::sort(ways.begin(), ways.end());
   ways.resize(std::min(ways.size(), kMostWays));
   std::vector<std::int64_t> least_ns;
+  least_ns.reserve(ways.size());
   for (const auto& [ratio, pause_ns] : ways) {
     least_ns.push_back(pause_ns);
   }

@@ -173,6 +173,7 @@ class Builder {
       last[one.rank]->push_back(i);
     }
     std::vector<std::vector<std::uint32_t>*> ranks;
+    ranks.reserve(by_rank.size());
     for (auto& [rank, kernels] : by_rank) {
       ranks.push_back(&kernels);
     }

@@ -58,6 +58,7 @@ std::vector<std::uint32_t> columns_of_time(const Job& job, WaitMap& map) {
     map.columns.push_back({0, 0, start_ns, length_ns > 0 ? width_ns : 0});
   }
   std::vector<std::uint32_t> columns;
+  columns.reserve(since_ns.size());
   for (const std::int64_t since_one_ns : since_ns) {
     columns.push_back(static_cast<std::uint32_t>(since_one_ns / width_ns));
   }
