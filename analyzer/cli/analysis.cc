@@ -331,11 +331,7 @@ std::vector<metrics::RunIterations> Analysis::iterations(std::size_t length) con
   replay::JobParts parts = job_parts(metrics::RowsBy::kCaller);
   const bool is_seen = parts.coverage.is_enough();
   for (const replay::Job& job : replay::make_jobs(std::move(parts), traces, matches)) {
-    for (metrics::RunIterations& run : runs) {
-      if (run.run == job.run) {
-        replay::add_waits(job, is_seen, run);
-      }
-    }
+    replay::add_waits(job, is_seen, runs);
   }
   return runs;
 }

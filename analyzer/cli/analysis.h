@@ -108,7 +108,8 @@ struct Analysis {
     }
     return *facts_;
   }
-  /// Replays all runs, likewise. Operations of one kind have one group of `by`.
+  /// Replays all runs, when they are asked for first. Operations of one kind have one group of
+  /// `by`.
   replay::Replays& replays(metrics::RowsBy by = metrics::RowsBy::kCaller) const {
     if (!replays_.contains(by)) {
       replays_[by] = replay::make_replays(job_parts(by), traces, matches, by);
@@ -136,12 +137,8 @@ struct Analysis {
 
  private:
   replay::JobParts job_parts(metrics::RowsBy by) const {
-    if (alike) {
-      return report::figures_elsewhere()->job_parts(facts(), by);
-    }
-    replay::PartsFinder finder(facts(), by);
-    finder.add_all();
-    return finder.take();
+    return alike ? report::figures_elsewhere()->job_parts(facts(), by)
+                 : replay::find_parts(facts(), by);
   }
 
   mutable std::optional<facts::Facts> facts_;

@@ -24,8 +24,8 @@
 namespace ringside::metrics {
 namespace {
 
-// Data that a root gives or takes may lie in buffers until a late rank comes. What that leaves open
-// is not alike on both sides, so such a time counts if it is known to a tenth.
+// The data of a root may lie in buffers until a late rank comes. This error is not alike on both
+// sides, so such a time counts only if it is known to a tenth.
 bool may_lie_in_buffers(const model::Traces& traces, const match::MatchedOperation& operation,
                         const facts::OperationFacts& known) {
   constexpr std::int64_t kKnownTo = 10;

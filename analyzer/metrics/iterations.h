@@ -26,8 +26,8 @@ struct Iteration {
   /// The time in which at least one operation ran on a rank: median over the ranks that saw one
   /// run.
   std::optional<std::int64_t> busy_ns;
-  /// What all ranks waited for others; nothing if no execution was seen. This and the next three
-  /// are filled in by replay::add_waits().
+  /// What all ranks waited for others; nothing if no execution was seen. replay::add_waits() fills
+  /// in this and the next three.
   std::optional<std::int64_t> waited_ns;
   std::string slowest;           // the rank that the others waited for most; may be empty
   std::string slowest_host;      // where it runs

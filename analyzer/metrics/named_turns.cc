@@ -25,7 +25,8 @@ bool names_iterations(std::string_view family) {
   return text.find("step") != std::string::npos || text.find("iter") != std::string::npos;
 }
 
-// Those that hold calls. What begins within another one of its family is a part of that.
+// The turns of the ranges that hold calls. A range that begins within another one of its family is
+// a part of it.
 std::vector<Turn> turns_of(Spans& spans, const std::vector<OwnCall>& calls) {
   std::sort(spans.begin(), spans.end());
   std::vector<Turn> turns;

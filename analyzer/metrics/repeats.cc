@@ -20,7 +20,7 @@ namespace {
 constexpr std::size_t kLeastRepeats = 8;
 // A program that does something between two calls, such as launching kernels, takes longer.
 constexpr std::int64_t kLongestPause_ns = 20'000;
-// Nor is it a benchmark where the operations are less than this of a rank's time: it computes.
+// A program whose ranks spend a smaller part of their time in the operations computes.
 constexpr double kLeastOfTurn = 0.5;
 constexpr std::size_t kOperationsAsked = 32;
 

@@ -94,8 +94,8 @@ void find_bandwidth(const match::Communicator& communicator, const std::vector<S
   row.busbw_inferred = row.ranks_inferred && busbw_depends_on_ranks(row.function);
 }
 
-// Where most operations are unbroken repeats, each of them takes a whole turn: from the end of the
-// one before to its own, the launch in between counts, as nccl-tests counts it.
+// If most operations are unbroken repeats, the time of each is that of a turn: from the end of the
+// operation before to its own end. nccl-tests counts the launch in between, too.
 void take_turns(std::vector<std::pair<std::int64_t, std::uint64_t>> repeats, Row& row) {
   std::uint64_t count = 0;
   for (const auto& [turn_ns, operations] : repeats) {

@@ -228,7 +228,7 @@ void RowTimes::add(const facts::OperationFacts& operation,
     }
     waited_ns_ = add_saturating(waited_ns_, rank.wait.least_ns);
     if (rank.shows_time) {
-      // Where it may have come before it was seen, it was there for the whole transfer.
+      // A rank that may have come before it was seen was there for the whole transfer.
       const std::int64_t wall_ns =
           std::clamp(operation.best_busy_ns, rank.seen_wall_ns(), rank.wall_ns());
       wall_.push_back({wall_ns});

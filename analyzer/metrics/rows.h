@@ -79,8 +79,8 @@ struct Row {
     return Figure{busbw_gb_s->least * factor, busbw_gb_s->best * factor, busbw_gb_s->most * factor};
   }
 
-  /// The interval of the median wait is wider than a tenth of the median wall: a wait may be 0, so
-  /// its interval says nothing beside itself.
+  /// The interval of the median wait is wider than a tenth of the median wall. A wait may be 0, so
+  /// its own size is no measure of its interval.
   bool is_wait_vague() const {
     return wait->median.most - wait->median.least > wall->median.best / 10;
   }

@@ -90,7 +90,7 @@ class AllRanks : public OtherRanks {
         continue;
       }
       const auto& [operation, member] = matched->second;
-      const auto cause = late_cause(facts_, operation, member, rows_, LateBy::kStamps);
+      const auto cause = late_cause(facts_, operation, member, rows_);
       const std::int64_t arrival_ns = cause ? cause->arrival_ns : last_ns;
       if (found.operation != kNoNode && arrival_ns <= last_ns) {
         continue;

@@ -289,9 +289,7 @@ metrics::SummedRows& Owner::sum_up(metrics::RowsBy by) {
 }
 
 replay::JobParts Owner::job_parts(metrics::RowsBy by) const {
-  replay::PartsFinder finder(*facts_, by, numbers_);
-  finder.add_all();
-  return finder.take();
+  return replay::find_parts(*facts_, by, numbers_);
 }
 
 FoundDurations Owner::find(const WantedDurations& wanted) const {

@@ -514,6 +514,13 @@ JobParts PartsFinder::take() {
   return all;
 }
 
+JobParts find_parts(const facts::Facts& facts, metrics::RowsBy by,
+                    std::span<const std::uint32_t> numbers) {
+  PartsFinder finder(facts, by, numbers);
+  finder.add_all();
+  return finder.take();
+}
+
 std::vector<Job> make_jobs(JobParts&& parts, const model::Traces& traces,
                            const match::Matches& matches) {
   JobParts own = std::move(parts);  // and gone before what is made of the jobs takes memory

@@ -127,6 +127,10 @@ class PartsFinder {
   std::vector<OfThread> of_thread_;
 };
 
+/// Those of all operations, on all cores. The arguments are those of PartsFinder.
+JobParts find_parts(const facts::Facts& facts, metrics::RowsBy by,
+                    std::span<const std::uint32_t> numbers = {});
+
 /// The jobs of all runs that ran something, by run.
 std::vector<Job> make_jobs(JobParts&& parts, const model::Traces& traces,
                            const match::Matches& matches);

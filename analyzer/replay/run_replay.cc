@@ -90,9 +90,7 @@ Replays make_replays(JobParts&& parts, const model::Traces& traces, const match:
 }
 
 Replays find_replays(const facts::Facts& facts, metrics::RowsBy by) {
-  PartsFinder finder(facts, by);
-  finder.add_all();
-  return make_replays(finder.take(), facts.traces(), facts.matches(), by);
+  return make_replays(find_parts(facts, by), facts.traces(), facts.matches(), by);
 }
 
 }  // namespace ringside::replay

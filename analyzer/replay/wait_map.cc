@@ -110,7 +110,7 @@ WaitMap make_wait_map(const Job& job, const RunIterations* iterations) {
     columns = columns_of_time(job, map);
   }
   std::vector<std::vector<std::int64_t>> cells(job.ranks.size());
-  for_each_waited_for(job, columns, [&](const WaitedFor& one) {
+  for_each_waited_for(job, std::move(columns), [&](const WaitedFor& one) {
     cells[one.rank].resize(map.columns.size());
     std::int64_t& cell_ns = cells[one.rank][one.column];
     cell_ns = add_saturating(cell_ns, one.waited_ns);

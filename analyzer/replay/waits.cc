@@ -15,9 +15,9 @@ namespace {
 
 class Waits {
  public:
-  Waits(const Job& job, const std::vector<std::uint32_t>& columns)
+  Waits(const Job& job, std::vector<std::uint32_t>&& columns)
       : job_(job),
-        columns_(columns),
+        columns_(std::move(columns)),
         waited_ns_(job.kernels.size()),
         before_ns_(job.kernels.size()),
         last_of_(job.transfers.size()) {
@@ -25,10 +25,10 @@ class Waits {
       waited_ns_[i] = job.waited_ns(i);
     }
     for (const JobRank& rank : job.ranks) {
+      columns_[rank.first_kernel] = kNone;  // it waits for the start of the others
       for (std::uint32_t i = rank.first_kernel + 1; i < rank.first_kernel + rank.kernel_count;
            ++i) {
-        // The first kernel of a rank counts nowhere.
-        if (columns[i] == columns[i - 1] && i - 1 != rank.first_kernel) {
+        if (columns_[i] == columns_[i - 1]) {
           before_ns_[i] = add_saturating(before_ns_[i - 1], waited_ns_[i - 1]);
         }
       }
@@ -45,12 +45,11 @@ class Waits {
     const std::uint32_t last = last_of_[transfer];
     WaitedFor found;
     found.column = columns_[last];
-    if (found.column == kNone || is_first(last)) {
+    if (found.column == kNone) {
       return found;
     }
     for (const std::uint32_t kernel : job_.kernels_of(job_.transfers[transfer])) {
-      if (kernel == last || is_first(kernel) || columns_[kernel] == kNone ||
-          transfer_of(kernel) != transfer) {
+      if (kernel == last || columns_[kernel] == kNone || transfer_of(kernel) != transfer) {
         continue;
       }
       const std::int64_t passed_on_ns =
@@ -66,9 +65,6 @@ class Waits {
   }
 
  private:
-  bool is_first(std::uint32_t kernel) const {
-    return job_.ranks[job_.rank_of(kernel)].first_kernel == kernel;
-  }
   // The one that a kernel waited for.
   std::uint32_t transfer_of(std::uint32_t kernel) const {
     const std::span<const std::uint32_t> own = job_.transfers_of(kernel);
@@ -78,17 +74,17 @@ class Waits {
   }
 
   const Job& job_;
-  const std::vector<std::uint32_t>& columns_;
-  std::vector<std::int64_t> waited_ns_;  // by kernel
+  std::vector<std::uint32_t> columns_;   // by kernel
+  std::vector<std::int64_t> waited_ns_;  // likewise
   std::vector<std::int64_t> before_ns_;  // likewise: by its rank, before it, in its column
   std::vector<std::uint32_t> last_of_;   // by transfer: the kernel that waited least
 };
 
 }  // namespace
 
-void for_each_waited_for(const Job& job, const std::vector<std::uint32_t>& columns,
+void for_each_waited_for(const Job& job, std::vector<std::uint32_t> columns,
                          const std::function<void(const WaitedFor&)>& visit) {
-  const Waits waits(job, columns);
+  const Waits waits(job, std::move(columns));
   for (std::uint32_t i = 0; i < job.transfers.size(); ++i) {
     const WaitedFor found = waits.of(i);
     if (found.waited_ns > 0) {
@@ -107,7 +103,15 @@ std::vector<std::uint32_t> iterations_of(const Job& job, const metrics::RunItera
   return iterations;
 }
 
-void add_waits(const Job& job, bool names_ranks, metrics::RunIterations& run) {
+metrics::RunIterations* add_waits(const Job& job, bool names_ranks,
+                                  std::vector<metrics::RunIterations>& runs) {
+  const auto found = std::find_if(runs.begin(), runs.end(), [&](const metrics::RunIterations& run) {
+    return run.run == job.run;
+  });
+  if (found == runs.end()) {
+    return nullptr;
+  }
+  metrics::RunIterations& run = *found;
   const std::vector<std::uint32_t> columns = iterations_of(job, run);
   std::vector<std::optional<std::int64_t>> waited_ns(run.iterations.size());
   for (const JobRank& rank : job.ranks) {
@@ -146,6 +150,7 @@ void add_waits(const Job& job, bool names_ranks, metrics::RunIterations& run) {
     }
     first = end;
   }
+  return &run;
 }
 
 }  // namespace ringside::replay

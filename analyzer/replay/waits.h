@@ -23,20 +23,22 @@ struct WaitedFor {
 };
 
 /// Calls visit() for each transfer in which ranks waited for one. `columns`: by kernel; kNone: its
-/// waits are left out. A kernel waits for the one that waited least of all in its transfers. What
-/// that one's rank has waited more than its own before, in the same column, has been passed on, and
-/// does not count:
+/// waits are left out, as those of each rank's first kernel are. A kernel waits for the one that
+/// waited least of all in its transfers. What that one's rank has waited more than its own before,
+/// in the same column, has been passed on, and does not count:
 ///
 ///   waited for m by k = wait(k) - max(0, waits before m - waits before k)
-void for_each_waited_for(const Job& job, const std::vector<std::uint32_t>& columns,
+void for_each_waited_for(const Job& job, std::vector<std::uint32_t> columns,
                          const std::function<void(const WaitedFor&)>& visit);
 
 /// The iteration of each kernel; kNone of those in none.
 std::vector<std::uint32_t> iterations_of(const Job& job, const metrics::RunIterations& run);
 
-/// Fills in what the iterations of this run say of waiting. `names_ranks`: the rank that the others
-/// waited for longest is named, if they waited kLeastCost of the median iteration.
-void add_waits(const Job& job, bool names_ranks, metrics::RunIterations& run);
+/// Fills in what the iterations of the job's run say of waiting, and returns them; NULL if none of
+/// `runs` is the job's. `names_ranks`: the rank that the others waited for longest is named, if
+/// they waited kLeastCost of the median iteration.
+metrics::RunIterations* add_waits(const Job& job, bool names_ranks,
+                                  std::vector<metrics::RunIterations>& runs);
 
 }  // namespace ringside::replay
 

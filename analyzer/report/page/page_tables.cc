@@ -72,14 +72,9 @@ std::vector<Cell> bandwidth_row(const std::string& label, const metrics::Row& ro
 void add_wait_maps(PageData& data) {
   for (const auto& replay : data.replays.runs) {
     const replay::Job& job = replay->job();
-    const auto run =
-        std::find_if(data.iterations.begin(), data.iterations.end(),
-                     [&](const metrics::RunIterations& one) { return one.run == job.run; });
-    const bool has_iterations = run != data.iterations.end();
-    if (has_iterations) {
-      replay::add_waits(job, data.replays.coverage.is_enough(), *run);
-    }
-    replay::WaitMap map = replay::make_wait_map(job, has_iterations ? &*run : nullptr);
+    const metrics::RunIterations* const run =
+        replay::add_waits(job, data.replays.coverage.is_enough(), data.iterations);
+    replay::WaitMap map = replay::make_wait_map(job, run);
     if (!map.rows.empty()) {
       data.wait_maps.push_back(std::move(map));
     }

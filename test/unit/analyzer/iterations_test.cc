@@ -85,11 +85,9 @@ class Job {
     const align::Alignment alignment = align::Alignment::estimate(traces);
     const facts::Facts facts(traces, matches, alignment);
     auto runs = find_iterations(facts, length);
-    replay::PartsFinder parts(facts, metrics::RowsBy::kKind);
-    parts.add_all();
-    for (const replay::Job& job : replay::make_jobs(parts.take(), traces, matches)) {
-      REQUIRE(job.run == runs.at(0).run);
-      replay::add_waits(job, true, runs[0]);
+    for (const replay::Job& job :
+         replay::make_jobs(replay::find_parts(facts, metrics::RowsBy::kKind), traces, matches)) {
+      REQUIRE(replay::add_waits(job, true, runs) == &runs.at(0));
     }
     return runs;
   }
