@@ -30,13 +30,14 @@ Machine read_machine(const std::string& sysfs_root, Nvml& nvml, bool& is_open,
                      const std::atomic<bool>& stop, void (*when_open)()) {
   Machine machine;
   const Clock::time_point begin = Clock::now();
-  if (!is_open && nvml.open(machine.reason)) {
+  const bool is_stopped = stop.load(std::memory_order_relaxed);
+  if (!is_open && !is_stopped && nvml.open(machine.reason)) {
     is_open = true;
     when_open();
   }
   if (is_open) {
     read_gpus(nvml, stop, machine);
-  } else {
+  } else if (!is_stopped) {
     machine.state = State::kFailed;
   }
   machine.nvml_ns = since(begin);
@@ -54,6 +55,7 @@ bool Probe::start() {
   }
   g_process.store(getpid(), std::memory_order_relaxed);
   g_probe.store(this, std::memory_order_release);
+  std::atexit(at_exit);  // for an exit while NVML is being opened
   constexpr std::size_t kStack_bytes = 512 << 10;
   if (threads::start_background_thread("ringside-topo", kStack_bytes, thread_main, this)) {
     return true;
@@ -117,7 +119,7 @@ void Probe::run() {
       is_reading_ = true;
       began_ = is_first ? began_ : Clock::now();
     }
-    // Once NVML is in the process, so that the handler runs before NVML takes itself apart.
+    // Again once NVML is in the process, so that the handler runs before NVML takes itself apart.
     Machine machine =
         read_machine(sysfs_root_, nvml_, nvml_is_open_, stop_, [] { std::atexit(at_exit); });
     {
@@ -147,8 +149,12 @@ void Probe::at_exit() {
 }
 
 // The counters at the end of the job. Behind this call nobody asks NVML any more: its own
-// destructors follow. So a reading that takes too long is stopped between two queries.
+// destructors follow. So a reading that takes too long is stopped between two queries. The second
+// call of an exit does nothing.
 void Probe::read_last() {
+  if (stop_.load(std::memory_order_relaxed)) {
+    return;
+  }
   const Clock::time_point until = Clock::now() + kPatienceAtExit;
   {
     threads::MutexLock lock(mutex_, until);

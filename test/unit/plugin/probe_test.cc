@@ -163,16 +163,17 @@ TEST_CASE("an NVML that hangs at the exit does not hold it") {
 }
 
 TEST_CASE("nobody is in NVML when it takes itself apart") {
-  for (const bool is_first : {true, false}) {
-    CHECK(in_child("nvml_slow", [is_first] {
+  // While NVML is being opened, in the first reading, and in a later one.
+  for (const auto& [readings, read_for] : {std::pair{0, 20ms}, {0, 100ms}, {1, 20ms}}) {
+    CHECK(in_child("nvml_slow", [readings = readings, read_for = read_for] {
             auto& probe = *new Probe("/nonexistent");
             if (!probe.start()) return false;
-            if (!is_first) {
+            if (readings > 0) {
               if (!take_within(probe, 30s)) return false;
               probe.ask();
             }
-            while (probe.reads_for().value_or(0ms) < 20ms) std::this_thread::sleep_for(1ms);
-            std::exit(0);  // with handlers, while the reading is under way
+            while (probe.reads_for().value_or(0ms) < read_for) std::this_thread::sleep_for(1ms);
+            std::exit(0);  // with handlers
           }) == 0);
   }
 }

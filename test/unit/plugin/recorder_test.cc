@@ -259,6 +259,8 @@ TEST_CASE("rings of ended threads are used again") {
   CHECK(counts[0].produced == 400);
 }
 
+// ThreadSanitizer does not see what a thread does in its last round.
+#if !defined(__SANITIZE_THREAD__)
 TEST_CASE("callbacks in all rounds of a thread's destructors leave no ring behind") {
   static Fixture* current = nullptr;
   static pthread_key_t key{};
@@ -281,6 +283,7 @@ TEST_CASE("callbacks in all rounds of a thread's destructors leave no ring behin
   }
   CHECK(fixture.total(&record::ProducerCounts::produced) >= 6);
 }
+#endif
 
 TEST_CASE("many threads at once, drained all the while") {
   Fixture fixture;
