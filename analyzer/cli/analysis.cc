@@ -548,6 +548,9 @@ bool is_one_of(const std::string& path, const std::vector<std::string>& inputs,
 
 ExitStatus show_document(const report::Document& document, const AnalysisOptions& options,
                          ExitStatus status) {
+  if (status == kExitOk || status == kExitIncomplete) {
+    status = report::has_error(document) ? kExitFindings : status;
+  }
   std::string known;
   bool is_known = options.csv_table.empty();
   for (const report::Table& table : document.tables) {

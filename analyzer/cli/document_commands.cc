@@ -159,25 +159,35 @@ ExitStatus status_of_verdicts(const Analysis& analysis, const AnalysisOptions& o
   return is_whole ? kExitOk : kExitIncomplete;
 }
 
-ExitStatus status_of_figures(const Analysis& /*analysis*/, const AnalysisOptions& /*options*/) {
-  return kExitOk;
+// Which statuses a command has: of figures alone, of findings, or of verdicts on all ranks.
+enum class Judges : std::uint8_t { kNothing, kFindings, kVerdicts };
+
+std::string statuses_of(Judges judges) {
+  switch (judges) {
+    case Judges::kNothing:
+      return exit_statuses({{3, kNothingFits}});
+    case Judges::kFindings:
+      return exit_statuses({{1, kHasError}, {3, kNothingFits}});
+    case Judges::kVerdicts:
+      break;
+  }
+  return exit_statuses({{1, kHasError},
+                        {3, kNothingFits},
+                        {4,
+                         "no error was found, but something could not be read or is missing, so "
+                         "that the verdicts rest on what is left"}});
 }
 
 // The command, to which options of its own may be added. `make` makes the document.
 template <typename Options, typename Make>
 CLI::App& add_document(CLI::App& app, const char* name, const char* description,
                        const char* examples, const std::shared_ptr<Options>& options,
-                       Chosen& chosen, Make make,
-                       decltype(&status_of_figures) status_of = status_of_figures) {
+                       Chosen& chosen, Make make, Judges judges = Judges::kNothing) {
   CLI::App& command = *app.add_subcommand(name, description);
   add_analysis_options(command, *options);
-  const StatusMeaning incomplete = {
-      4, "something could not be read or is missing, so that the verdicts rest on what is left"};
-  command.footer(examples + (status_of == status_of_figures
-                                 ? exit_statuses({{3, kNothingFits}})
-                                 : exit_statuses({{3, kNothingFits}, incomplete})));
-  command.callback([options, &chosen, make, status_of, command_name = std::string(name)] {
-    chosen = [options, make, status_of, command_name] {
+  command.footer(examples + statuses_of(judges));
+  command.callback([options, &chosen, make, judges, command_name = std::string(name)] {
+    chosen = [options, make, judges, command_name] {
       Analysis* const analysis = keep_until_exit(analyse(*options));
       if (analysis == nullptr) {
         return kExitNoInput;
@@ -189,8 +199,9 @@ CLI::App& add_document(CLI::App& app, const char* name, const char* description,
         }
       }
       report::Document document = make(*analysis, *options);
-      return print_document(std::move(document), *analysis, *options,
-                            status_of(*analysis, *options));
+      return print_document(
+          std::move(document), *analysis, *options,
+          judges == Judges::kVerdicts ? status_of_verdicts(*analysis, *options) : kExitOk);
     };
   });
   return command;
@@ -218,7 +229,7 @@ void add_match(CLI::App& app, Chosen& chosen) {
         }
         return document;
       },
-      status_of_verdicts);
+      Judges::kVerdicts);
   options->takes_durations = true;
   options->rows_needed = RowsNeeded::kNone;
   add_dump_options(command, *options);
@@ -271,12 +282,13 @@ void add_communicators(CLI::App& app, Chosen& chosen) {
 void add_stragglers(CLI::App& app, Chosen& chosen) {
   const auto options = std::make_shared<AnalysisOptions>();
   options->by = metrics::RowsBy::kCaller;
-  CLI::App& command =
-      add_document(app, "stragglers", "Say which rank or host slows the job, and by how much",
-                   kStragglersExample, options, chosen,
-                   [](const Analysis& analysis, const AnalysisOptions& chosen_options) {
-                     return report::stragglers_document(analysis.replays(chosen_options.by));
-                   });
+  CLI::App& command = add_document(
+      app, "stragglers", "Say which rank or host slows the job, and by how much",
+      kStragglersExample, options, chosen,
+      [](const Analysis& analysis, const AnalysisOptions& chosen_options) {
+        return report::stragglers_document(analysis.replays(chosen_options.by));
+      },
+      Judges::kFindings);
   add_by_option(command, options->by,
                 "Sum the waiting up by the range of the application (range), the line of the "
                 "program (caller, the default) or NCCL's tag of the call (user-tag)");
@@ -336,7 +348,8 @@ void add_what_if(CLI::App& app, Chosen& chosen) {
       kWhatIfExample, options, chosen,
       [](const Analysis& analysis, const WhatIfOptions& chosen_options) {
         return report::what_if_document(analysis.replays().longest(), chosen_options.asked);
-      });
+      },
+      Judges::kFindings);
   options->rows_needed = RowsNeeded::kSums;
   add_kineto_option(command, *options);
   command

@@ -10,7 +10,7 @@ namespace ringside::cli {
 /// Exit statuses of `ringside`; docs/analyzer.md says the same.
 enum ExitStatus : int {
   kExitOk = 0,
-  kExitFindings = 1,    // something was found that should not be
+  kExitFindings = 1,    // a finding of severity error: something is wrong
   kExitUsage = 2,       // the command line is wrong
   kExitNoInput = 3,     // nothing that was named could be read, or nothing fits what was chosen
   kExitIncomplete = 4,  // too little could be read for an answer (--strict, --fail-on, hang)
@@ -24,6 +24,7 @@ struct StatusMeaning {
   const char* meaning = "";
 };
 
+inline constexpr char kHasError[] = "a finding of severity error";
 inline constexpr char kNothingFits[] =
     "nothing that was named could be read, or nothing in it fits the options that choose a part";
 inline constexpr char kUsageOrExists[] =

@@ -143,9 +143,6 @@ ExitStatus run_fr(const FrOptions& options) {
   report::Document match = report::match_document(
       analysis.traces, analysis.matches, analysis.alignment, options.mismatch_cap,
       options.wants_frames(), report::count_unread(analysis.traces, analysis.problems) == 0);
-  const bool is_mismatch = std::any_of(
-      match.findings.begin(), match.findings.end(),
-      [](const report::Finding& one) { return one.severity == report::Severity::kError; });
   append(std::move(match), document);
   if (options.is_verbose) {
     append(report::communicators_document(analysis.traces, analysis.matches), document);
@@ -162,7 +159,7 @@ ExitStatus run_fr(const FrOptions& options) {
   if (sink && !write_database(options, *sink, analysis)) {
     return kExitInternal;
   }
-  return show_document(document, options, is_mismatch ? kExitFindings : answer->status);
+  return show_document(document, options, answer->status);
 }
 
 // The option takes all words that follow it, and the directory may be the last of these.

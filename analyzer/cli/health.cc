@@ -54,10 +54,10 @@ std::optional<report::Document> find_stuck(const AnalysisOptions& options,
   for (const report::RunEnds& run :
        report::find_run_ends(used->traces, used->alignment, hang.matches.runs.runs)) {
     const bool is_first = report::explains(run, hang);
-    document.findings.insert(is_first ? document.findings.begin() : document.findings.end(),
-                             {is_first && run.first < run.ends.size() ? report::Severity::kError
-                                                                      : report::Severity::kWarning,
-                              "recovered", run.text});
+    document.findings.insert(
+        is_first ? document.findings.begin() : document.findings.end(),
+        {run.first < run.ends.size() ? report::Severity::kError : report::Severity::kWarning,
+         "recovered", run.text});
   }
   if (document.findings.empty() && has_in_flight) {
     document.findings.push_back(

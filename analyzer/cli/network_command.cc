@@ -50,7 +50,8 @@ void add_network(CLI::App& app, Chosen& chosen) {
       "network", "Say how fast each link was, what it waited for, and which stand out as slow");
   options->rows_needed = RowsNeeded::kNetwork;
   add_analysis_options(*command, *options);
-  set_command(*command, kNetworkExample, {{3, kNothingFits}}, options, chosen, run_network);
+  set_command(*command, kNetworkExample, {{1, kHasError}, {3, kNothingFits}}, options, chosen,
+              run_network);
 }
 
 }  // namespace ringside::cli

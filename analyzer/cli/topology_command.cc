@@ -144,7 +144,8 @@ void add_topology(CLI::App& app, Chosen& chosen) {
       ->type_name("KIND")
       ->check(CLI::IsMember(std::vector<std::string>(metrics::kMeshKindNames.begin(),
                                                      metrics::kMeshKindNames.end())));
-  set_command(*command, kTopologyExample, {{3, kNothingFits}}, options, chosen, run_topology);
+  set_command(*command, kTopologyExample, {{1, kHasError}, {3, kNothingFits}}, options, chosen,
+              run_topology);
 }
 
 }  // namespace ringside::cli

@@ -83,7 +83,7 @@ void add_iterations(const IterationChange& change, double threshold_percent, Doc
   if (change.is_significant() && std::abs(change.percent()) > threshold_percent) {
     const bool is_slower = change.percent() > 0;
     document.findings.insert(document.findings.begin(),
-                             {is_slower ? Severity::kWarning : Severity::kNote,
+                             {is_slower ? Severity::kError : Severity::kNote,
                               is_slower ? "slower" : "faster", iterations_text(change)});
     document.sentences.push_back(iterations_text(change) + '.');
   }
@@ -246,7 +246,7 @@ Document compare_document(const std::optional<IterationChange>& iterations,
   std::vector<Finding> findings;
   findings.reserve(slower.size());
   for (const Change* const change : slower) {
-    findings.push_back({Severity::kWarning, "slower",
+    findings.push_back({Severity::kError, "slower",
                         name_of_kind(*change) + " got slower: " + figures_of(*change)});
   }
   findings.insert(findings.end(), document.findings.begin(), document.findings.end());

@@ -283,6 +283,11 @@ std::string render_csv(const Table& table) {
   return text;
 }
 
+bool has_error(const Document& document) {
+  return std::any_of(document.findings.begin(), document.findings.end(),
+                     [](const Finding& one) { return one.severity == Severity::kError; });
+}
+
 std::string_view severity_name(Severity severity) {
   constexpr std::array<std::string_view, 3> kNames = {"note", "warning", "error"};
   return kNames[static_cast<std::size_t>(severity)];

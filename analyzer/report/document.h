@@ -88,6 +88,9 @@ struct Document {
   std::vector<std::string> notes;  // what limits the answer
 };
 
+/// Whether something is wrong, so that a command ends with status 1.
+bool has_error(const Document& document);
+
 /// The formats of --format.
 inline constexpr const char* kFormats[] = {"table", "json", "csv", "markdown"};
 

@@ -156,7 +156,7 @@ class NetworkReport {
         text += ". No error counter of the adapters near both ranks grew";
       }
       if (++slow <= kMostFindings) {
-        document_.findings.push_back({Severity::kWarning, "slow_link", std::move(text)});
+        document_.findings.push_back({Severity::kError, "slow_link", std::move(text)});
       }
     }
     auto& sentences = document_.sentences;

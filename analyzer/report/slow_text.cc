@@ -64,7 +64,7 @@ std::string slow_sentence(const Slow& slow, const Job& job) {
 Finding slow_finding(const replay::RunReplay& run) {
   const Slow& worst = *run.slow().worst;
   const bool is_start = worst.is_once() && worst.first_slow == 0;
-  return {is_start ? Severity::kNote : Severity::kWarning, "straggler",
+  return {is_start ? Severity::kNote : Severity::kError, "straggler",
           slow_sentence(worst, run.job())};
 }
 

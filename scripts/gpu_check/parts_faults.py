@@ -21,7 +21,7 @@ def late(machine, results):
     job = bench(machine, "late", "--collectives", "AllReduce", "--min-bytes", 65536, "--max-bytes",
                 65536, "--iterations", 30, "--late-rank", 2, "--late-us", 20000, ranks=RANKS).wait()
     job.traces()
-    found = [one["text"] for one in job.report("stragglers")["findings"]
+    found = [one["text"] for one in job.report("stragglers", expected=(1,))["findings"]
              if one["kind"] == "straggler"]
     require(len(found) == 1 and found[0].startswith("Rank 2 "), f"rank 2 is late, found: {found}")
     results.add("faults", "late rank", PASS, found[0])

@@ -36,7 +36,7 @@ class Job(GeneratedJob):
                     f"the clock of {name} is off by {error_ns:.0f} ns: {row}")
         return found
 
-    def findings(self, command, *kinds, statuses=(0,)):
+    def findings(self, command, *kinds, statuses=(0, 1)):
         found = self.ringside(command, statuses=statuses)["findings"]
         return [one["text"] for one in found if not kinds or one["kind"] in kinds]
 

@@ -68,7 +68,7 @@ class GeneratedJob:
         self.truth = json.loads((self.traces / "truth.txt").read_text(encoding="utf-8"))
         self.hosts_by_name = {host["host"]: host for host in self.truth["hosts"]}
 
-    def ringside(self, *arguments, statuses=(0,)):
+    def ringside(self, *arguments, statuses=(0, 1)):
         """The document of a command of `ringside`."""
         return json.loads(self.run(self.options.ringside, *arguments, "--format", "json",
                                    self.traces, statuses=statuses))

@@ -118,9 +118,9 @@ std::string comparison_json(const std::vector<ComparedRun>& runs) {
         "Run " + std::to_string(i + 1) + " (B) against " + run_text(i - 1) + " (A): ";
     sentences.push_back(pair + document.sentences.front());
     for (Finding& finding : document.findings) {
-      const bool is_slower = finding.severity == Severity::kWarning;
-      if (is_slower && health.status != "warning") {
-        health.status = "warning";
+      const bool is_slower = finding.severity == Severity::kError;
+      if (is_slower && health.status != "error") {
+        health.status = "error";
         health.headline = without_stop(sentences.back());
       }
       finding.text = run_text(i) + ": " + finding.text;

@@ -17,7 +17,7 @@ def late_rank(setup):
     """One rank sleeps before each collective: it is the straggler, and no other is."""
     job = Job(setup, "--scenario", "train", "--iterations", "40", "--late-rank", "2", "--late-us",
               "20000", ranks=3).wait()
-    found = [one["text"] for one in analysed(job, "stragglers")["findings"]
+    found = [one["text"] for one in analysed(job, "stragglers", expected=(1,))["findings"]
              if one["kind"] == "straggler"]
     check(len(found) == 1 and found[0].startswith("Rank 2 "), f"rank 2 is late, found: {found}")
     path = analysed(job, "critical-path")
@@ -31,7 +31,7 @@ def late_neighbour(setup):
     nothing there: it is not blamed for them."""
     job = Job(setup, "--scenario", "train", "--iterations", "20", "--late-rank", "1", "--late-us",
               "100000", "--ranks-per-host", "2", ranks=4).wait()
-    answer = analysed(job, "stragglers")
+    answer = analysed(job, "stragglers", expected=(1,))
     found = [(one["kind"], one["text"]) for one in answer["findings"]]
     check(len(found) == 1 and found[0][1].startswith("Rank 1 "), f"rank 1 is late, found: {found}")
     print(found[0])
