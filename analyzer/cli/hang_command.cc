@@ -206,7 +206,7 @@ std::optional<HangAnswer> answer_hang(const AnalysisOptions& options, double min
     document.sentences.front() +=
         file.process.dump || file.silent_ns
             ? " To look again: ringside hang --job " + launch::shell_word(file.process.job)
-            : " To record whether it does: ringside run -- COMMAND";
+            : " To record what runs: ringside run -- COMMAND";
   }
   const bool has_ends = std::all_of(files.begin(), files.end(), [](const model::TraceFile& file) {
     return file.closed || file.process.dump;

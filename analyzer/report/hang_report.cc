@@ -129,6 +129,17 @@ class HangReport {
     }
   }
 
+  // The best answer that calls alone give.
+  std::string longest_silence() const {
+    const auto longest =
+        std::max_element(hang_.untold.begin(), hang_.untold.end(),
+                         [](const auto& a, const auto& b) { return a.silent_ns < b.silent_ns; });
+    const std::size_t others = hang_.untold.size() - 1;
+    return sentences_.untold(*longest) + '.' +
+           (others == 0 ? ""
+                        : " So it is in " + counted(others, "more communicator") + ", see below.");
+  }
+
   void add_sentences() {
     auto& sentences = document_.sentences;
     if (hang_.operations.empty()) {
@@ -139,9 +150,10 @@ class HangReport {
         }
       }
       const std::uint64_t ranks = count_ranks([](const metrics::Position&) { return true; });
-      sentences.push_back(
-          (hang_.untold.empty() ? "Nothing is seen to be stuck: " : "The job may hang: ") +
-          counted(ranks, "rank") + " in " + counted(communicators.size(), "communicator") + ".");
+      sentences.push_back(hang_.untold.empty()
+                              ? "Nothing is seen to be stuck: " + counted(ranks, "rank") + " in " +
+                                    counted(communicators.size(), "communicator") + "."
+                              : longest_silence());
       add_opposite_order();
       add_unaligned();
       return;

@@ -330,15 +330,16 @@ std::string HangSentences::called_for(std::uint32_t operation) const {
 // Nothing but calls is known, and they leave it open.
 std::string HangSentences::untold(const metrics::UntoldCall& call) const {
   const match::MatchedOperation& matched = hang_.matches.operations[call.matched];
+  const std::string name = match::operation_text(traces_, matched) + " of communicator " +
+                           text_.label(matched.communicator);
   const std::string silent = " called nothing for " + human_duration(call.silent_ns);
-  return match::operation_text(traces_, matched) + " of communicator " +
-         text_.label(matched.communicator) + " may hang: " +
-         (call.not_called
-              ? "rank " + text_.place(*call.not_called) + " has not called it, and has" + silent
-              : "all ranks have called it, and have" + silent) +
+  return (call.not_called
+              ? "Rank " + text_.place(*call.not_called) + " has probably stopped before " + name +
+                    ": it has not called it, and has" + silent
+              : name + " is probably stuck: all ranks have called it, and have" + silent) +
          (call.times_before > 0
-              ? ", as " + counted(call.times_before, "time", "times") + " before"
-              : "; the traces have no kernel channels, which show whether it runs");
+              ? ", as " + counted(call.times_before, "time") + " before"
+              : "; kernel channels, which show whether it runs, are not in the traces");
 }
 
 std::string HangSentences::answer(std::uint32_t operation) const {

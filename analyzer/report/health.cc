@@ -283,7 +283,7 @@ class HealthJudge {
       }
       // The first of several sentences in one text.
       const std::string& text = hang_->sentences.front();
-      return text.substr(0, text.find(". "));
+      return text.substr(0, std::min(text.find(". "), text.size() - (text.ends_with('.') ? 1 : 0)));
     }
     return first.finding.text;
   }

@@ -40,12 +40,14 @@ std::string communicator_text(const assemble::Communicator* communicator, int ra
 }
 
 std::string operation_text(const assemble::Operation& operation) {
-  std::string text = operation.has_seq ? assemble::numbered(operation.func, operation.seq)
-                                       : std::string(operation.func) + " (operation " +
-                                             std::to_string(operation.number) + " of the trace)";
+  std::string text(operation.has_seq ? assemble::numbered(operation.func, operation.seq)
+                                     : operation.func);
   if (operation.kind == OperationKind::kP2p) {
     text += (operation.func == "Recv" ? " from peer " : " to peer ") +
             std::to_string(operation.root_or_peer);
+  }
+  if (!operation.has_seq) {
+    text += " (operation " + std::to_string(operation.number) + " of the trace)";
   }
   return text + ", " +
          (operation.has_bytes ? std::to_string(operation.bytes) + " bytes" : "bytes not known");

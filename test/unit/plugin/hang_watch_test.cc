@@ -194,6 +194,13 @@ TEST_CASE("the line names rank, communicator, operation and phase, and stays one
   const std::string line = doors::hang_line(stuck, nullptr, {2, 4 * kSecond, 9, ""});
   CHECK(line.find("enqueued: its call has not returned; 9 records were lost") != line.npos);
   CHECK(line.find("; no dump: 4 have been written") != line.npos);
+  stuck.operation.has_seq = false;
+  stuck.operation.func = "Recv";
+  stuck.operation.kind = assemble::OperationKind::kP2p;
+  stuck.operation.number = 367;
+  stuck.operation.root_or_peer = 1;
+  CHECK(doors::hang_line(stuck, nullptr, {2, 4 * kSecond, 0, ""})
+            .find(": Recv from peer 1 (operation 367 of the trace), 4096 bytes") != line.npos);
   for (int peer = 0; peer < 1000; ++peer) {
     stuck.transfers[{TransferWait::kNetwork, peer, true}] = 1;
   }
