@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "analyzer/facts/latest.h"
+#include "analyzer/model/nth_value.h"
 
 namespace ringside::facts {
 namespace {
@@ -200,9 +201,7 @@ class Finder {
     if (all_ns.empty()) {
       return;
     }
-    const auto middle = all_ns.begin() + static_cast<std::ptrdiff_t>((all_ns.size() - 1) / 2);
-    std::nth_element(all_ns.begin(), middle, all_ns.end());
-    times_.best_busy_ns = *middle;
+    times_.best_busy_ns = model::lower_median(all_ns);
     times_.busy = Interval{shortest_ns, longest_ns};
   }
 

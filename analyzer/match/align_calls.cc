@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "analyzer/model/nth_value.h"
+
 namespace ringside::match {
 namespace {
 
@@ -228,9 +230,8 @@ class ShiftSearch {
         last_ns = std::max(last_ns, call.enqueued_ns);
       }
     }
-    const auto middle = gaps_ns.begin() + static_cast<std::ptrdiff_t>(gaps_ns.size() / 2);
-    std::nth_element(gaps_ns.begin(), middle, gaps_ns.end());
-    const bool is_near = plus(*middle, uncertainty_ns) < minus(last_ns, first_ns) / 4;
+    const std::int64_t middle_ns = model::upper_median(gaps_ns);
+    const bool is_near = plus(middle_ns, uncertainty_ns) < minus(last_ns, first_ns) / 4;
     return is_near ? std::optional(best.shift) : std::nullopt;
   }
 

@@ -7,6 +7,7 @@
 #include <tuple>
 #include <utility>
 
+#include "analyzer/model/nth_value.h"
 #include "analyzer/model/saturating.h"
 
 namespace ringside::metrics {
@@ -92,9 +93,7 @@ std::vector<std::optional<std::int64_t>> median_pauses(const std::vector<OwnCall
   for (std::size_t place = 0; place < block.size(); ++place) {
     auto& here_ns = pauses_ns[place];
     if (!here_ns.empty()) {
-      const auto middle = here_ns.begin() + static_cast<std::ptrdiff_t>(here_ns.size() / 2);
-      std::nth_element(here_ns.begin(), middle, here_ns.end());
-      medians_ns[place] = *middle;
+      medians_ns[place] = model::upper_median(here_ns);
     }
   }
   return medians_ns;

@@ -10,6 +10,7 @@
 
 #include "analyzer/facts/flow.h"
 #include "analyzer/match/describe.h"
+#include "analyzer/model/nth_value.h"
 #include "analyzer/model/parallel.h"
 #include "analyzer/model/saturating.h"
 
@@ -100,9 +101,7 @@ class Finder {
     for (std::size_t i = 1; i < stretch.size(); ++i) {
       pauses_ns.push_back(stretch[i].start_ns - stretch[i - 1].return_ns);
     }
-    const auto middle = pauses_ns.begin() + static_cast<std::ptrdiff_t>(pauses_ns.size() / 2);
-    std::nth_element(pauses_ns.begin(), middle, pauses_ns.end());
-    return *middle <= kLongestPause_ns;
+    return model::upper_median(pauses_ns) <= kLongestPause_ns;
   }
 
   // Both operations have the parts of a rank in a row, in the order of the ranks.

@@ -7,6 +7,7 @@
 #include <unordered_map>
 #include <utility>
 
+#include "analyzer/model/nth_value.h"
 #include "analyzer/model/parallel.h"
 #include "analyzer/model/saturating.h"
 
@@ -116,9 +117,7 @@ Quantiles select(std::size_t count, const Visit& visit) {
   });
   const auto at = [&](std::size_t i) {
     std::vector<std::int64_t>& values = of[which[i]];
-    const auto place = values.begin() + static_cast<std::ptrdiff_t>(places[i] - before[i]);
-    std::nth_element(values.begin(), place, values.end());
-    return static_cast<double>(*place);
+    return static_cast<double>(model::nth_value(values, places[i] - before[i]));
   };
   Quantiles found;
   found.min = static_cast<double>(least);

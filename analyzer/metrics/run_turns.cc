@@ -8,6 +8,7 @@
 
 #include "analyzer/metrics/distribution.h"
 #include "analyzer/metrics/named_turns.h"
+#include "analyzer/model/nth_value.h"
 #include "analyzer/model/saturating.h"
 
 namespace ringside::metrics {
@@ -127,15 +128,14 @@ void RunFollower::take_turns(const std::vector<OwnCall>& calls, RunTurns& found)
   for (const Turn& turn : found.turns) {
     lengths.push_back(turn.end - turn.begin);
   }
-  const auto middle = lengths.begin() + static_cast<std::ptrdiff_t>((lengths.size() - 1) / 2);
-  std::nth_element(lengths.begin(), middle, lengths.end());
+  const std::size_t middle = model::lower_median(lengths);
   made.before = found.turns.front().begin;
   made.after = calls.size() - found.turns.back().end;
   made.between = calls.size() - made.before - made.after;
   for (const Turn& turn : found.turns) {
     made.between -= turn.end - turn.begin;
     found.starts_ns.push_back(common_ns(calls[turn.begin]));
-    if (made.period.empty() && turn.end - turn.begin == *middle) {
+    if (made.period.empty() && turn.end - turn.begin == middle) {
       for (std::size_t i = turn.begin; i < turn.end; ++i) {
         made.period.push_back(period_call(traces_, matches_, calls[i].operation));
       }

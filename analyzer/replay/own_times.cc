@@ -6,6 +6,8 @@
 #include <optional>
 #include <utility>
 
+#include "analyzer/model/nth_value.h"
+
 namespace ringside::replay {
 namespace {
 
@@ -27,12 +29,6 @@ constexpr double kStartCosts = 0.3;
 constexpr double kExact_ns = 200;
 // The kernels of a place that decide on its anchor.
 constexpr std::size_t kKernelsAsked = 20'000;
-
-double median_of(std::vector<double>& values) {
-  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-  std::nth_element(values.begin(), middle, values.end());
-  return *middle;
-}
 
 struct Choice {
   std::uint32_t back = 0;  // 0: the trace does not show it
@@ -118,7 +114,7 @@ class Finder {
         }
       }
       if (!of_rank_ns.empty()) {
-        const double median_ns = median_of(of_rank_ns);
+        const double median_ns = model::upper_median(of_rank_ns);
         for (const double own_ns : of_rank_ns) {
           sum_ns += std::abs(own_ns - median_ns);
         }
@@ -137,9 +133,8 @@ class Finder {
   // stream was busy.
   bool is_contradicted(const std::vector<Sample>& samples, Choice choice,
                        std::vector<double>& seen_ns) const {
-    const auto tenth = seen_ns.begin() + static_cast<std::ptrdiff_t>(seen_ns.size() / 10);
-    std::nth_element(seen_ns.begin(), tenth, seen_ns.end());
-    const double least_ns = kShortest * *tenth - static_cast<double>(kSameMoment_ns);
+    const double tenth_ns = model::nth_value(seen_ns, seen_ns.size() / 10);
+    const double least_ns = kShortest * tenth_ns - static_cast<double>(kSameMoment_ns);
     std::size_t against = 0;
     std::size_t asked = seen_ns.size();
     for (const Sample& sample : samples) {
@@ -270,7 +265,7 @@ class Finder {
       for (const OfRank& one : seen[place]) {
         values.push_back(one.gpu_ns / std::max(1.0, times_.pace[one.rank]));
       }
-      usual_ns[place] = values.empty() ? 0 : median_of(values);
+      usual_ns[place] = values.empty() ? 0 : model::upper_median(values);
     }
     for (const std::uint32_t rank : role.ranks) {
       const JobRank& one = job_.ranks[rank];

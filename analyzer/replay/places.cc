@@ -6,6 +6,8 @@
 #include <map>
 #include <numeric>
 
+#include "analyzer/model/nth_value.h"
+
 namespace ringside::replay {
 namespace {
 
@@ -32,9 +34,7 @@ std::vector<std::int64_t> typical_gaps(const Job& job, const Role& role, std::si
       const auto kernels = job.kernels_of(job.ranks[role.ranks[r]]);
       of_ranks.push_back(std::max<std::int64_t>(kernels[i].start_ns - kernels[i - 1].end_ns, 0));
     }
-    const auto middle = of_ranks.begin() + static_cast<std::ptrdiff_t>((of_ranks.size() - 1) / 2);
-    std::nth_element(of_ranks.begin(), middle, of_ranks.end());
-    gaps_ns[i] = *middle;
+    gaps_ns[i] = model::lower_median(of_ranks);
   }
   return gaps_ns;
 }
@@ -48,9 +48,7 @@ double unexplained_ns(const std::vector<std::int64_t>& gaps_ns, std::size_t leng
     for (std::size_t i = place; i < gaps_ns.size(); i += length) {
       here.push_back(gaps_ns[i]);
     }
-    const auto middle = here.begin() + static_cast<std::ptrdiff_t>(here.size() / 2);
-    std::nth_element(here.begin(), middle, here.end());
-    const std::int64_t median_ns = *middle;
+    const std::int64_t median_ns = model::upper_median(here);
     for (const std::int64_t gap_ns : here) {
       sum_ns += static_cast<double>(std::abs(gap_ns - median_ns));
     }

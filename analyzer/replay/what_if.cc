@@ -7,6 +7,8 @@
 #include <numeric>
 #include <utility>
 
+#include "analyzer/model/nth_value.h"
+
 namespace ringside::replay {
 namespace {
 
@@ -203,10 +205,8 @@ std::vector<std::int64_t> WhatIf::transfer_times_of(const WhatIfQuestion& questi
       alike[kind_of(one)].push_back(one.time_ns);
     }
     for (auto& [kind, values_ns] : alike) {
-      const auto peak = values_ns.begin() + static_cast<std::ptrdiff_t>(
-                                                kPeakShare * static_cast<double>(values_ns.size()));
-      std::nth_element(values_ns.begin(), peak, values_ns.end());
-      values_ns.assign(1, *peak);
+      const double place = kPeakShare * static_cast<double>(values_ns.size());
+      values_ns.assign(1, model::nth_value(values_ns, static_cast<std::size_t>(place)));
     }
     for (std::size_t i = 0; i < times_ns.size(); ++i) {
       times_ns[i] = std::min(times_ns[i], alike[kind_of(job_.transfers[i])].front());

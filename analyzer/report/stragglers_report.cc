@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "analyzer/model/nth_value.h"
 #include "analyzer/model/saturating.h"
 #include "analyzer/report/numbers.h"
 #include "analyzer/report/slow_text.h"
@@ -34,11 +35,9 @@ std::string evidence(const RunReplay& run) {
       waited_ns.push_back(run.ranks()[i].waited_ns);
     }
   }
-  const auto middle = waited_ns.begin() + static_cast<std::ptrdiff_t>(waited_ns.size() / 2);
-  std::nth_element(waited_ns.begin(), middle, waited_ns.end());
   const replay::RankFigures& own = run.ranks()[rank];
   return "It waited " + human_duration(own.waited_ns) + " for the others, which waited " +
-         human_duration(*middle) + " each (median)" +
+         human_duration(model::upper_median(waited_ns)) + " each (median)" +
          (own.own_ratio ? "; between its operations it took " + fixed(*own.own_ratio, 2) +
                               " times as long as they did."
                         : ".");

@@ -109,7 +109,7 @@ TEST_CASE("a compressed file with any byte changed never gives other text withou
   }
 }
 
-TEST_CASE("a text that is far longer than its file is read up to a bound") {
+TEST_CASE("a text that is far longer than its file is read up to a bound", "[one-thread]") {
   const std::size_t size = std::size_t{100} << 20;
   const Result result = read_all(squeezed(std::string(size, '\n')), std::size_t{1} << 20);
   CHECK(result.text.size() < size);

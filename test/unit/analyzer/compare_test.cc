@@ -196,7 +196,8 @@ TEST_CASE("Kinds that are a tenth slower are found with 200 operations each", "[
   CHECK(found >= 285);  // 95 % of 300
 }
 
-TEST_CASE("A few operations that take far longer hide no change of all the others") {
+TEST_CASE("A few operations that take far longer hide no change of all the others",
+          "[one-thread]") {
   const Job job{.spread = 0.02, .tail = 0.05};
   Job slower = job;
   slower.factor = 1.1;

@@ -44,7 +44,7 @@ int found_of_200(double kept, double more, std::uint32_t others) {
   return found;
 }
 
-TEST_CASE("what is slower for the whole of a job is known from noise that lasts") {
+TEST_CASE("what is slower for the whole of a job is known from noise that lasts", "[one-thread]") {
   for (const std::uint32_t others : {1U, 3U, 7U}) {
     INFO(others);
     CHECK(found_of_200(0, 3, others) >= 190);  // 3 standard deviations in each of 64 blocks

@@ -185,7 +185,7 @@ TEST_CASE("a slice gets all members but those that it has itself") {
 
 // As of operations whose ends are lost. They are more than a category has rows of its own, and so
 // many that a search through all rows for each of them would not end.
-TEST_CASE("slices that all overlap have a row each") {
+TEST_CASE("slices that all overlap have a row each", "[one-thread]") {
   constexpr std::int64_t kSlices = 1'100'000;
   SliceRows rows;
   std::vector<std::uint32_t> tids = {rows.place("ce", "other", 0, kSlices).tid};

@@ -152,7 +152,7 @@ TEST_CASE("packed operations come out as they went in, and those with doubtful t
   CHECK(sure > 1000);
 }
 
-TEST_CASE("packed operations may have any bytes: what is taken can be read") {
+TEST_CASE("packed operations may have any bytes: what is taken can be read", "[one-thread]") {
   std::mt19937_64 random(4);
   Operations all;
   for (std::size_t i = 0; i < 300; ++i) {
