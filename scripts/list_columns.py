@@ -38,6 +38,7 @@ With `--format json`, all commands but `summary` print `schema_version`, `tool`,
 answer), `findings` (`severity`, `kind`, `text`), `tables` (by key, each with `rows` and `left_out`)
 and `notes` (what limits the answer). `--format csv` prints the first table, or the one that
 `--table` names. A name ends in its unit. A value that cannot be known is `null`, or empty in CSV.
+A rank is a number, or `host:pid` where none is known. In JSON a truth is `true` or `false`.
 Some columns are there only if the traces have something to show in them. `--align-report` adds the
 table `clocks`.
 

@@ -260,7 +260,7 @@ class PartMaker {
             cell_of(call.start_ns),
             cell_of(call.end_ns - call.start_ns),
             cell_of(wait.waited_ns),
-            cell_of(wait.is_last ? "yes" : "no"),
+            cell_of(wait.is_last),
             cell_of(proof_text(wait.proof)),
             name_cell(next),
             next == nullptr ? Cell() : id_cell(next->external_id),

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <cmath>
 #include <cstdio>
 
@@ -40,7 +41,19 @@ std::uint64_t as_bytes(const Cell& cell) {
 }
 
 bool is_number(const Cell& cell) {
-  return cell.index() >= 2;
+  return cell.index() >= 2 && !std::holds_alternative<bool>(cell);
+}
+
+const char* truth_text(bool is_true) {
+  return is_true ? "yes" : "no";
+}
+
+// As programs want it: a rank is its number.
+Cell for_programs(const CellColumn& column, const Cell& cell) {
+  const auto* const text = std::get_if<std::string>(&cell);
+  const auto rank =
+      column.shown == Shown::kRank && text != nullptr ? rank_number(*text) : std::nullopt;
+  return rank ? Cell(*rank) : cell;
 }
 
 // The number itself, without a unit.
@@ -57,6 +70,9 @@ std::string plain(const CellColumn& column, const Cell& cell) {
 std::string shown(const CellColumn& column, const Cell& cell) {
   if (const auto* text = std::get_if<std::string>(&cell)) {
     return printable(*text);
+  }
+  if (const auto* is_true = std::get_if<bool>(&cell)) {
+    return truth_text(*is_true);
   }
   if (!is_number(cell)) {
     return "-";
@@ -115,7 +131,8 @@ TextTable text_table(const Table& table) {
   for (const CellColumn& column : table.columns) {
     if (column.shown != Shown::kNot) {
       const auto turn = std::find(table.gives_way.begin(), table.gives_way.end(), column.key);
-      columns.push_back({column.title, column.unit, column.shown != Shown::kText,
+      columns.push_back({column.title, column.unit,
+                         column.shown != Shown::kText && column.shown != Shown::kRank,
                          turn == table.gives_way.end()
                              ? kGivesWayLast
                              : static_cast<std::size_t>(turn - table.gives_way.begin())});
@@ -193,9 +210,12 @@ std::string as_csv(const Document& document, std::string_view key) {
   return found == document.tables.end() ? std::string() : render_csv(*found);
 }
 
-void write_cell(JsonWriter& json, const CellColumn& column, const Cell& cell) {
+void write_cell(JsonWriter& json, const CellColumn& column, const Cell& of_people) {
+  const Cell cell = for_programs(column, of_people);
   if (const auto* text = std::get_if<std::string>(&cell)) {
     json.text(column.key, *text);
+  } else if (const auto* is_true = std::get_if<bool>(&cell)) {
+    json.boolean(column.key, *is_true);
   } else if (const auto* signed_value = std::get_if<std::int64_t>(&cell)) {
     json.integer(column.key, *signed_value);
   } else if (const auto* unsigned_value = std::get_if<std::uint64_t>(&cell)) {
@@ -272,10 +292,13 @@ std::string render_csv(const Table& table) {
   for (const auto& row : table.rows) {
     for (std::size_t i = 0; i < row.size(); ++i) {
       text += i == 0 ? "" : ",";
-      if (const auto* cell = std::get_if<std::string>(&row[i])) {
-        append_csv(text, *cell);
-      } else if (is_number(row[i])) {
-        text += plain(table.columns[i], row[i]);
+      const Cell cell = for_programs(table.columns[i], row[i]);
+      if (const auto* words = std::get_if<std::string>(&cell)) {
+        append_csv(text, *words);
+      } else if (const auto* is_true = std::get_if<bool>(&cell)) {
+        text += truth_text(*is_true);
+      } else if (is_number(cell)) {
+        text += plain(table.columns[i], cell);
       }
     }
     text += '\n';
@@ -286,6 +309,18 @@ std::string render_csv(const Table& table) {
 bool has_error(const Document& document) {
   return std::any_of(document.findings.begin(), document.findings.end(),
                      [](const Finding& one) { return one.severity == Severity::kError; });
+}
+
+std::optional<std::uint64_t> rank_number(std::string_view label) {
+  constexpr std::string_view kRank = "rank ";
+  std::uint64_t number = 0;
+  if (!label.starts_with(kRank)) {
+    return std::nullopt;
+  }
+  label.remove_prefix(kRank.size());
+  const auto [end, error] = std::from_chars(label.data(), label.data() + label.size(), number);
+  return error == std::errc() && end == label.data() + label.size() ? std::optional(number)
+                                                                    : std::nullopt;
 }
 
 std::string_view severity_name(Severity severity) {

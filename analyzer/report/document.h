@@ -24,6 +24,7 @@ enum class Shown : std::uint8_t {
   kBytes,     // "64 KiB"; "1 KiB to 2 KiB" where columns KEY_min and KEY_max say so
   kDuration,  // nanoseconds, as "12.3 us"
   kMoment,    // nanoseconds since the epoch, as "12:34:56.789" (UTC)
+  kRank,      // a text, of which JSON and CSV have the number: "rank 3"
   kNot,       // in JSON and CSV only
 };
 
@@ -36,7 +37,8 @@ struct CellColumn {
 };
 
 /// Nothing, where a value cannot be known: "-" in tables, null in JSON, empty in CSV.
-using Cell = std::variant<std::monostate, std::string, std::int64_t, std::uint64_t, double>;
+/// A truth is "yes" or "no" but in JSON.
+using Cell = std::variant<std::monostate, std::string, std::int64_t, std::uint64_t, double, bool>;
 
 /// Makes a cell of a text, a number, a cell, or an optional one of these.
 template <typename T>
@@ -45,10 +47,10 @@ Cell cell_of(const T& value) {
     return value ? cell_of(*value) : Cell();
   } else if constexpr (std::is_convertible_v<T, std::string_view>) {
     return std::string(std::string_view(value));
-  } else if constexpr (std::is_same_v<T, Cell> || std::floating_point<T>) {
+  } else if constexpr (std::is_same_v<T, Cell> || std::floating_point<T> ||
+                       std::is_same_v<T, bool>) {
     return value;
   } else if constexpr (std::unsigned_integral<T>) {
-    static_assert(!std::is_same_v<T, bool>, "a table says what true means");
     return std::uint64_t{value};
   } else {
     return std::int64_t{value};
@@ -112,6 +114,9 @@ std::string human_duration(double duration_ns);
 inline std::string human_duration(std::int64_t duration_ns) {
   return human_duration(static_cast<double>(duration_ns));
 }
+
+/// The number in "rank 3"; nothing if the label is another, as "node1:4711" where none is known.
+std::optional<std::uint64_t> rank_number(std::string_view label);
 
 /// "12:34:56.789" in UTC.
 std::string time_of_day(std::int64_t since_epoch_ns);

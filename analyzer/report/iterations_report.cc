@@ -63,7 +63,7 @@ class IterationsReport {
                 {"duration_ns", "duration", Shown::kDuration},
                 {"busy_ns", "communicating", Shown::kDuration},
                 {"wait_ns", "waiting", Shown::kDuration, "all ranks"},
-                {"slowest", "mostly for"},
+                {"slowest", "mostly for", Shown::kRank},
                 {"host", "host"},
                 {"delay_ns", "late by", Shown::kDuration},
                 {"operations", "operations", Shown::kInteger},

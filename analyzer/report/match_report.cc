@@ -220,7 +220,7 @@ class MatchDocument {
     const match::Judgement& judgement = judgements_[i];
     const std::string subject = match::subject_text(traces_, matches_, judgements_, i);
     const auto add = [&](const std::string& did, const std::vector<std::uint32_t>& ranks,
-                         const char* minority, const std::vector<match::Caller>& callers) {
+                         const Cell& minority, const std::vector<match::Caller>& callers) {
       sides_.rows.push_back({label, run, subject, match::verdict_name(judgement.verdict),
                              match::difference_name(judgement.difference), did,
                              match::rank_list(ranks), job_ranks_cell(operation.communicator, ranks),
@@ -229,14 +229,8 @@ class MatchDocument {
                   callers);
     };
     const auto sides = match::sides_of(traces_, matches_, judgements_, i);
-    const bool is_tie = std::none_of(sides.begin(), sides.end(),
-                                     [](const match::Side& side) { return side.is_minority; });
     for (const match::Side& side : sides) {
-      add(side.did, side.ranks,
-          judgement.is_of_inferred                                 ? ""
-          : is_tie && judgement.verdict != Verdict::kStateMismatch ? "tie"
-          : side.is_minority                                       ? "yes"
-                                                                   : "no",
+      add(side.did, side.ranks, judgement.is_of_inferred ? Cell() : Cell(side.is_minority),
           side.callers);
     }
     if (judgement.is_damaged || judgement.is_shifted) {
@@ -244,7 +238,7 @@ class MatchDocument {
           judgement.is_damaged
               ? match::damaged_ranks(traces_, matches_, operation)
               : std::vector<std::uint32_t>{operation.source, operation.destination},
-          "", match::callers_of(traces_, matches_, operation));
+          Cell(), match::callers_of(traces_, matches_, operation));
       return;
     }
     if (sides.empty()) {
@@ -260,17 +254,14 @@ class MatchDocument {
         present.push_back(members[part.member].rank.value_or(part.member));
       }
       const bool is_called = judgement.verdict == Verdict::kMissing;
-      const bool is_tie_of_two = absent.size() == present.size();
-      const bool are_absent_fewer = absent.size() < present.size();
-      const auto minority = [&](bool is_fewer) {
-        return !is_called ? "" : is_tie_of_two ? "tie" : is_fewer ? "yes" : "no";
-      };
+      const auto minority = [&](bool is_fewer) { return is_called ? Cell(is_fewer) : Cell(); };
       add(match::is_left_out(judgement)              ? "did not call it"
           : judgement.verdict == Verdict::kUndecided ? "not aligned"
                                                      : "not recorded",
-          absent, minority(are_absent_fewer), {});
+          absent, minority(absent.size() < present.size()), {});
       add(match::is_left_out(judgement) ? "called it" : "recorded", present,
-          minority(!are_absent_fewer), match::callers_of(traces_, matches_, operation));
+          minority(present.size() < absent.size()),
+          match::callers_of(traces_, matches_, operation));
     }
   }
 

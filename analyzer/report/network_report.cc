@@ -332,7 +332,7 @@ class NetworkReport {
       table.rows.push_back({label_of(network_.communicators[found.kind.communicator]),
                             class_name(found), found.kind.step_bytes, std::uint64_t{found.links},
                             std::uint64_t{found.pairs}, found.usual_gb_s, found.spread_percent,
-                            std::string(found.is_judged ? "yes" : "too few")});
+                            found.is_judged});
     }
   }
 

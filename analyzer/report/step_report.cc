@@ -296,7 +296,7 @@ class Maker {
     }
     Table table{"ranks",
                 "Ranks, by the time that others waited for them on the path",
-                {{"rank", "rank"},
+                {{"rank", "rank", Shown::kRank},
                  {"host", "host"},
                  {"spent_ns", "on the path", Shown::kDuration},
                  {"spent_percent", "of the steps", Shown::kNumber, "%", 1},
@@ -326,9 +326,9 @@ class Maker {
                 {{"step", "step"},
                  {"operation", "operation"},
                  {"communicator", "communicator"},
-                 {"rank", "exposed on"},
+                 {"rank", "exposed on", Shown::kRank},
                  {"exposed_ns", "exposed", Shown::kDuration},
-                 {"waits_for", "waiting for"},
+                 {"waits_for", "waiting for", Shown::kRank},
                  {"waited_ns", "waiting", Shown::kDuration},
                  {"is_sure", "", Shown::kNot},
                  {"was_in", "which was in"},
@@ -345,10 +345,10 @@ class Maker {
         table.rows.push_back(
             {step.name, operation_of(wait.operation), communicator_of(wait.operation),
              rank_of(wait.by), wait.waited_ns + moved_ns(step, wait), rank_of(wait.waits_for),
-             wait.waited_ns, std::string(wait.is_sure ? "yes" : "no"),
+             wait.waited_ns, wait.is_sure,
              most == nullptr ? Cell() : Cell(step_part_text(facts_, graphs_, *most)),
              most == nullptr ? Cell() : Cell(most_ns),
-             most == nullptr ? Cell() : Cell(rank_of(most->process)),
+             most == nullptr ? Cell() : cell_of(rank_number(rank_of(most->process))),
              line.empty() ? Cell() : Cell(line)});
       }
     }
@@ -491,7 +491,7 @@ class Maker {
                 {{"step", "step"},
                  {"start_ns", "at", Shown::kMoment},
                  {"duration_ns", "time", Shown::kDuration},
-                 {"rank", "rank"},
+                 {"rank", "rank", Shown::kRank},
                  {"spent", "spent on"},
                  {"what", "in"},
                  {"waited_for", "waited for"},
@@ -509,8 +509,7 @@ class Maker {
           table.rows.push_back(
               {step.name, part.start_ns, part.end_ns - part.start_ns, rank_of(part.process),
                std::string(path_kind_text(part.kind)), step_part_text(facts_, graphs_, part),
-               part.waited_in == StepPart::kNone ? Cell() : Cell(std::string("yes")),
-               std::string(part.is_inferred ? "yes" : "no")});
+               part.waited_in == StepPart::kNone ? Cell() : Cell(true), part.is_inferred});
         }
       }
     }

@@ -92,7 +92,7 @@ Table ranks_table(const Replays& replays) {
   Table table{"ranks",
               "Ranks, by what they cost by themselves",
               {{"run", "run", replays.runs.size() > 1 ? Shown::kInteger : Shown::kNot},
-               {"rank", "rank"},
+               {"rank", "rank", Shown::kRank},
                {"host", "host"},
                {"pid", "pid", Shown::kInteger},
                {"is_straggler", "slow"},
@@ -119,11 +119,10 @@ Table ranks_table(const Replays& replays) {
       const auto cost = [&](double replay::Cost::*part) {
         return slow ? Cell(100 * (slow->cost.*part)) : Cell();
       };
-      table.rows.push_back({std::uint64_t{job.run} + 1, one.label, one.host, one.pid,
-                            std::string(is_named ? "yes" : "no"), cost(&replay::Cost::best),
-                            cost(&replay::Cost::least), cost(&replay::Cost::most), own.own_ns,
-                            cell_of(own.own_ratio), own.waited_ns,
-                            100 * static_cast<double>(own.waited_ns) / wall_ns,
+      table.rows.push_back({std::uint64_t{job.run} + 1, one.label, one.host, one.pid, is_named,
+                            cost(&replay::Cost::best), cost(&replay::Cost::least),
+                            cost(&replay::Cost::most), own.own_ns, cell_of(own.own_ratio),
+                            own.waited_ns, 100 * static_cast<double>(own.waited_ns) / wall_ns,
                             std::uint64_t{one.kernel_count}});
     }
   }

@@ -158,7 +158,7 @@ std::string nearest_ports(const Topology& topology, const RankGpu& rank) {
 Table gpu_table(const Topology& topology) {
   Table table = {"gpus",
                  "GPUs that ranks use",
-                 {{"rank", "rank"},
+                 {{"rank", "rank", Shown::kRank},
                   {"host", "host"},
                   {"pci", "PCI"},
                   {"gpu", "GPU"},

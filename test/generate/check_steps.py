@@ -38,11 +38,6 @@ def ask(ringside, directory, *options):
     return {key: table["rows"] for key, table in tables.items()}
 
 
-def number(text):
-    """Of "rank 3"."""
-    return int(text.split()[1])
-
-
 def cut_profiles(directory):
     """Makes two profiles of each rank's, as a schedule of torch.profiler writes them: GPU work is in the one that
     launched it, also if it ran later."""
@@ -93,8 +88,8 @@ class Check:
         """In both the order of the path, from its end."""
         def key(wait):
             return -wait["waited_ns"], wait["seq"]
-        said = [{"seq": int(row["operation"].split("#")[1]), "by": number(row["rank"]),
-                 "waits_for": number(row["waits_for"]), "waited_ns": row["waited_ns"]}
+        said = [{"seq": int(row["operation"].split("#")[1]), "by": row["rank"],
+                 "waits_for": row["waits_for"], "waited_ns": row["waited_ns"]}
                 for row in rows if row["step"] == name]
         real = sorted(truth["waits"], key=key)
         said.sort(key=key)

@@ -138,12 +138,12 @@ def check_waiting(job):
     waited_ns = collections.Counter()
     for starts in starts_of(job).values():
         for rank, start_ns in starts.items():
-            waited_ns[f"rank {rank}"] += max(starts.values()) - start_ns
+            waited_ns[rank] += max(starts.values()) - start_ns
     for row in job.ringside("overlap")["tables"]["ranks"]["rows"]:
         # The generator's stamps and this arithmetic are rounded to a nanosecond each.
         require(row["waiting_unknown"] == 0 and row["waiting_least_ns"] - 100 <= waited_ns[row["rank"]]
                 <= row["waiting_most_ns"] + 100,
-                f"{row['rank']} waited {waited_ns[row['rank']]:.0f} ns: {row}")
+                f"rank {row['rank']} waited {waited_ns[row['rank']]:.0f} ns: {row}")
 
 
 def check_slow_link(job):

@@ -86,8 +86,8 @@ def check_large(generate, ringside, directory):
     # All ranks came late to nothing but what rank 77 made them wait for.
     told = json.loads(subprocess.run([ringside, "stragglers", "--top", "0", "--format", "json", directory / "job"],
                                      check=False, capture_output=True, timeout=60).stdout)
-    (late,) = [row for row in told["tables"]["ranks"]["rows"] if row["is_straggler"] == "yes"]
-    assert late["rank"] == "rank 77"
+    (late,) = [row for row in told["tables"]["ranks"]["rows"] if row["is_straggler"] is True]
+    assert late["rank"] == 77
     assert late["waited_ns"] == min(row["waited_ns"] for row in told["tables"]["ranks"]["rows"])
     shares = data["tables"]["shares"]
     names = [column[0] for column in shares["columns"]]

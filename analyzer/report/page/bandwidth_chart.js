@@ -131,7 +131,7 @@ export function drawBandwidth(place, points, functions) {
         svg, marks,
         (p) => `${p.function}, ${bytesText(p.bytes)}\n${p.communicator}, ${p.algorithm} ${
                    p.protocol}\n` +
-            `busbw ${gbsText(p.busbw_gb_s)}${p.ranks_inferred === 'yes' ? '?' : ''}` +
+            `busbw ${gbsText(p.busbw_gb_s)}${p.ranks_inferred ? '?' : ''}` +
             (p.busbw_p90_gb_s ? `, ${gbsText(p.busbw_p90_gb_s)} to ${gbsText(p.busbw_best_gb_s)}` :
                                 '') +
             (p.peak_gb_s ? `\npeak ${gbsText(p.peak_gb_s)}` : '') +

@@ -70,6 +70,7 @@ function momentText(text) {
 export function cellText(value, column) {
   const [key, , shown, , decimals] = column;
   if (value === null || value === '') return kNone;
+  if (typeof value === 'boolean') return value ? 'yes' : 'no';
   if (shown === 'moment') return momentText(value);
   if (typeof value === 'string') return value;
   if (shown === 'duration') return durationText(value);

@@ -59,7 +59,7 @@ std::vector<Cell> bandwidth_row(const std::string& label, const metrics::Row& ro
                              busbw_at(row, &metrics::Spread::min),
                              std::string(times_from_name(row.times_from)),
                              row.on_some_ranks,
-                             std::string(row.busbw_inferred ? "yes" : "no")};
+                             row.busbw_inferred};
   if (with_peaks) {
     const auto at = cells.begin() + kBusbwColumn + 1;
     const auto percent = row.efficiency_percent();

@@ -13,6 +13,6 @@ export function lateRanks(data) {
   const table = data.tables.stragglers_ranks;
   if (!table) return new Set();
   return new Set(objects(table)
-                     .filter((one) => one.is_straggler === 'yes')
+                     .filter((one) => one.is_straggler)
                      .map((one) => one.rank));
 }
