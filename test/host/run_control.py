@@ -286,10 +286,10 @@ def jobs(case):
             [("one", "recording")] * 2 + [("two", "stopped")] * 2, f"{case.ctl('status', '--all')}")
     pids = [one["pid"] for one in case.ctl("status", "--all")[0]][:2]
     os.kill(pids[0], signal.SIGSTOP)  # says nothing, and is of a job that is meant
-    begun, said = case.ctl("start", "--job", "one", "--timeout", "5", status=1)
+    begun, said = case.ctl("start", "--job", "one", "--timeout", "3", status=1)
     require([one["ok"] for one in begun] == [True, False] and "has not answered in time" in said,
             f"{begun} {said}")
-    begun, said = case.ctl("status", "--job", "two", "--timeout", "20")
+    begun, said = case.ctl("status", "--job", "two", "--timeout", "3")
     require(len(begun) == 2 and not said, f"job one is none of its business: {begun} {said}")
     os.kill(pids[0], signal.SIGCONT)
     require([one["pid"] for one in case.ctl("status", "--pid", pids[0], "--pid", pids[1])[0]] ==
