@@ -120,7 +120,7 @@ TEST_CASE("a late rank is the headline; nothing is healthy of which little is kn
   const Made late(std::move(behind));
   const std::string json = page_json(late.page());
   CHECK(json.find("\"headline\": \"Rank 1 slows") != std::string::npos);
-  CHECK(json.find("\"status\": \"warning\"") != std::string::npos);
+  CHECK(json.find("\"status\": \"error\"") != std::string::npos);
   model::Traces open = two_ranks(3'000, 3'000, 20'000);
   open.files[0].closed = false;
   const std::string unknown = page_json(Made(std::move(open)).page());
