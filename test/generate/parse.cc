@@ -7,12 +7,8 @@
 #include <cstddef>
 #include <stdexcept>
 
-namespace ringside::generate {
+namespace ringside::simulate {
 namespace {
-
-constexpr std::array kNames = {"AllReduce", "AllGather", "ReduceScatter", "Broadcast",
-                               "Reduce",    "AlltoAll",  "AlltoAllv",     "Gather",
-                               "Scatter",   "RingShift", "Neighbour"};
 
 std::vector<std::string_view> parts_of(std::string_view text, std::size_t least, std::size_t most) {
   std::vector<std::string_view> parts;
@@ -46,18 +42,14 @@ int rank_of(std::string_view text) {
 
 }  // namespace
 
-const char* name_of(Function function) {
-  return kNames.at(static_cast<std::size_t>(function));
-}
-
 Step parse_step(std::string_view text) {
   const auto parts = parts_of(text, 2, 3);
   Step step;
   std::size_t index = 0;
-  while (index < kNames.size() && parts[0] != kNames.at(index)) {
+  while (index < kFunctionNames.size() && parts[0] != kFunctionNames.at(index)) {
     ++index;
   }
-  if (index == kNames.size()) {
+  if (index == kFunctionNames.size()) {
     throw std::invalid_argument("no function \"" + std::string(parts[0]) + '"');
   }
   step.function = static_cast<Function>(index);
@@ -185,4 +177,4 @@ std::vector<Step> default_pattern(bool has_splits) {
   return pattern;
 }
 
-}  // namespace ringside::generate
+}  // namespace ringside::simulate

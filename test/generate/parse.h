@@ -6,9 +6,9 @@
 #include <string_view>
 #include <vector>
 
-#include "test/generate/options.h"
+#include "simulate/options.h"
 
-namespace ringside::generate {
+namespace ringside::simulate {
 
 /// FUNCTION:BYTES[:world|split|orthogonal]. Throws std::invalid_argument with a text for the user,
 /// as all functions here.
@@ -26,6 +26,6 @@ Fault parse_at(FaultKind kind, std::string_view text);  // RANK:OPERATION or RAN
 /// The pattern that every iteration runs if none is given.
 std::vector<Step> default_pattern(bool has_splits);
 
-}  // namespace ringside::generate
+}  // namespace ringside::simulate
 
 #endif  // RINGSIDE_TEST_GENERATE_PARSE_H

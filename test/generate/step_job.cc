@@ -5,7 +5,7 @@
 #include <stdexcept>
 #include <utility>
 
-namespace ringside::generate {
+namespace ringside::simulate {
 namespace {
 
 constexpr std::int64_t kLatency_ns = 6'000;  // from a launch's begin to its kernel
@@ -404,4 +404,4 @@ std::vector<TrueStep> StepJob::truth() const {
   return found;
 }
 
-}  // namespace ringside::generate
+}  // namespace ringside::simulate

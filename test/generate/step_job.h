@@ -12,9 +12,9 @@
 #include <string>
 #include <vector>
 
-#include "test/generate/random.h"
+#include "simulate/random.h"
 
-namespace ringside::generate {
+namespace ringside::simulate {
 
 enum class Work { kKernel, kCopy, kOperator, kLaunch, kCommunication, kDataLoader, kIdle };
 inline constexpr int kWorks = 7;
@@ -150,6 +150,6 @@ class StepJob {
   std::vector<StepBounds> steps_;
 };
 
-}  // namespace ringside::generate
+}  // namespace ringside::simulate
 
 #endif  // RINGSIDE_TEST_GENERATE_STEP_JOB_H

@@ -12,11 +12,11 @@
 #include <vector>
 
 #include "ringside/trace_schema.h"
-#include "test/generate/line_buffer.h"
+#include "simulate/line_buffer.h"
+#include "simulate/trace_file.h"
 #include "test/generate/step_job.h"
-#include "test/generate/trace_file.h"
 
-namespace ringside::generate {
+namespace ringside::simulate {
 namespace {
 
 constexpr std::int64_t kBase_s = 227 * schema::kBaseTimeUnit_s;
@@ -203,7 +203,7 @@ void generate(const std::string& directory, std::uint64_t seed, bool has_times, 
 }
 
 }  // namespace
-}  // namespace ringside::generate
+}  // namespace ringside::simulate
 
 int main(int argc, char** argv) {
   if (argc < 3) {
@@ -222,7 +222,7 @@ int main(int argc, char** argv) {
       has_times = has_times && std::strcmp(argv[i], "--only-calls") != 0;
       hosts = std::strcmp(argv[i], "--hosts") == 0 && i + 1 < argc ? std::atoi(argv[i + 1]) : hosts;
     }
-    ringside::generate::generate(argv[1], std::strtoull(argv[2], nullptr, 10), has_times,
+    ringside::simulate::generate(argv[1], std::strtoull(argv[2], nullptr, 10), has_times,
                                  hosts < 1 ? 1 : hosts);
   } catch (const std::exception& error) {
     std::fprintf(stderr, "ringside_generate_steps: %s\n", error.what());

@@ -6,7 +6,7 @@
 #include <cmath>
 #include <cstddef>
 
-namespace ringside::generate {
+namespace ringside::simulate {
 namespace {
 
 constexpr std::array kGroupNames = {"world", "split", "orthogonal"};
@@ -123,4 +123,4 @@ void write_truth(const Options& options, const Simulation& simulation,
   out.flush();
 }
 
-}  // namespace ringside::generate
+}  // namespace ringside::simulate

@@ -4,11 +4,11 @@
 
 #include <vector>
 
-#include "test/generate/clock.h"
-#include "test/generate/simulation.h"
-#include "test/generate/trace_file.h"
+#include "simulate/clock.h"
+#include "simulate/simulation.h"
+#include "simulate/trace_file.h"
 
-namespace ringside::generate {
+namespace ringside::simulate {
 
 /// Writes DIR/truth.txt, a JSON object; not named .json, so that it is not taken for a trace:
 /// `job_start_ns` (true time, since the base), `hosts` (each `host` and the terms of HostClock),
@@ -19,6 +19,6 @@ namespace ringside::generate {
 void write_truth(const Options& options, const Simulation& simulation,
                  const std::vector<HostClock>& clocks, const std::vector<TraceFile>& files);
 
-}  // namespace ringside::generate
+}  // namespace ringside::simulate
 
 #endif  // RINGSIDE_TEST_GENERATE_TRUTH_H

@@ -123,7 +123,7 @@ class Package:
         with tarfile.open(archive) as file:
             names = {name.split("/", 1)[1] for name in file.getnames() if "/" in name}
         wanted = run("git", "-C", self.source, "ls-files", "plugin", "analyzer", "launch", "live",
-                     "include", "cmake", "python", "CMakeLists.txt", "LICENSE").split()
+                     "simulate", "include", "cmake", "python", "CMakeLists.txt", "LICENSE").split()
         missing = [name for name in wanted if name not in names]
         require(not missing, f"the source distribution lacks {missing}")
         extra = sorted(name for name in names if name.startswith(("test/", "build/", "shared/")))

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "test/generate/lateness.h"
+#include "simulate/lateness.h"
 
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
 
-namespace ringside::generate {
+namespace ringside::simulate {
 
 Lateness::Lateness(const Options& options)
     : options_(options),
@@ -47,4 +47,4 @@ std::int64_t Lateness::extra_ns(int rank, std::int64_t iteration) {
   return static_cast<std::int64_t>(extra);
 }
 
-}  // namespace ringside::generate
+}  // namespace ringside::simulate

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "test/generate/options.h"
+#include "test/generate/parse_options.h"
 
 #include <cmath>
 #include <stdexcept>
@@ -8,7 +8,7 @@
 
 #include "test/generate/parse.h"
 
-namespace ringside::generate {
+namespace ringside::simulate {
 namespace {
 
 constexpr const char* kAbout =
@@ -236,4 +236,4 @@ std::optional<int> parse_options(int argc, char** argv, Options& options) {
   return std::nullopt;
 }
 
-}  // namespace ringside::generate
+}  // namespace ringside::simulate

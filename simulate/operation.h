@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-#ifndef RINGSIDE_TEST_GENERATE_OPERATION_H
-#define RINGSIDE_TEST_GENERATE_OPERATION_H
+#ifndef RINGSIDE_SIMULATE_OPERATION_H
+#define RINGSIDE_SIMULATE_OPERATION_H
 
 #include <cstdint>
 #include <vector>
 
-#include "test/generate/options.h"
+#include "simulate/options.h"
 
-namespace ringside::generate {
+namespace ringside::simulate {
 
 enum class State { kEnqueued, kStarted, kCompleted };
 enum class Fate { kWritten, kSampledOut, kFiltered, kDropped };
@@ -54,6 +54,6 @@ struct Communicator {
   std::vector<int> members;  // ranks of the job, by rank in the communicator
 };
 
-}  // namespace ringside::generate
+}  // namespace ringside::simulate
 
-#endif  // RINGSIDE_TEST_GENERATE_OPERATION_H
+#endif  // RINGSIDE_SIMULATE_OPERATION_H

@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-#ifndef RINGSIDE_TEST_GENERATE_SIMULATION_H
-#define RINGSIDE_TEST_GENERATE_SIMULATION_H
+#ifndef RINGSIDE_SIMULATE_SIMULATION_H
+#define RINGSIDE_SIMULATE_SIMULATION_H
 
 #include <array>
 #include <cstdint>
 #include <functional>
 #include <vector>
 
-#include "test/generate/clock.h"
-#include "test/generate/lateness.h"
-#include "test/generate/operation.h"
-#include "test/generate/options.h"
-#include "test/generate/random.h"
+#include "simulate/clock.h"
+#include "simulate/lateness.h"
+#include "simulate/operation.h"
+#include "simulate/options.h"
+#include "simulate/random.h"
 
-namespace ringside::generate {
+namespace ringside::simulate {
 
 /// One process: its processor runs ahead of its GPU until the end of an iteration.
 struct Rank {
@@ -79,6 +79,6 @@ class Simulation {
   std::int64_t number_ = 0;  // of the operation in the run
 };
 
-}  // namespace ringside::generate
+}  // namespace ringside::simulate
 
-#endif  // RINGSIDE_TEST_GENERATE_SIMULATION_H
+#endif  // RINGSIDE_SIMULATE_SIMULATION_H

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "test/generate/line_buffer.h"
+#include "simulate/line_buffer.h"
 
 #include <cstdio>
 #include <stdexcept>
 
-namespace ringside::generate {
+namespace ringside::simulate {
 
 void LineBuffer::flush() {
   std::FILE* const file = std::fopen(path_.c_str(), is_begun_ ? "ab" : "wb");
@@ -19,4 +19,4 @@ void LineBuffer::flush() {
   text_.clear();
 }
 
-}  // namespace ringside::generate
+}  // namespace ringside::simulate

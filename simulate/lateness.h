@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-#ifndef RINGSIDE_TEST_GENERATE_LATENESS_H
-#define RINGSIDE_TEST_GENERATE_LATENESS_H
+#ifndef RINGSIDE_SIMULATE_LATENESS_H
+#define RINGSIDE_SIMULATE_LATENESS_H
 
 #include <cstdint>
 #include <vector>
 
-#include "test/generate/options.h"
-#include "test/generate/random.h"
+#include "simulate/options.h"
+#include "simulate/random.h"
 
-namespace ringside::generate {
+namespace ringside::simulate {
 
 /// How much longer than usual a rank computes in an iteration. It has random numbers of its own, so
 /// that a job without any of this stays as it is.
@@ -27,6 +27,6 @@ class Lateness {
   std::vector<double> slowness_;  // by rank: what is left of its earlier slowness
 };
 
-}  // namespace ringside::generate
+}  // namespace ringside::simulate
 
-#endif  // RINGSIDE_TEST_GENERATE_LATENESS_H
+#endif  // RINGSIDE_SIMULATE_LATENESS_H

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#ifndef RINGSIDE_TEST_GENERATE_RANDOM_H
-#define RINGSIDE_TEST_GENERATE_RANDOM_H
+#ifndef RINGSIDE_SIMULATE_RANDOM_H
+#define RINGSIDE_SIMULATE_RANDOM_H
 
 #include <cstdint>
 
-namespace ringside::generate {
+namespace ringside::simulate {
 
 /// SplitMix64 (Steele, Lea, Flood 2014). The distributions of the standard library differ between
 /// implementations; the same seed must give the same bytes everywhere.
@@ -32,6 +32,6 @@ class Random {
   std::uint64_t state_;
 };
 
-}  // namespace ringside::generate
+}  // namespace ringside::simulate
 
-#endif  // RINGSIDE_TEST_GENERATE_RANDOM_H
+#endif  // RINGSIDE_SIMULATE_RANDOM_H

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-#ifndef RINGSIDE_TEST_GENERATE_OPTIONS_H
-#define RINGSIDE_TEST_GENERATE_OPTIONS_H
+#ifndef RINGSIDE_SIMULATE_OPTIONS_H
+#define RINGSIDE_SIMULATE_OPTIONS_H
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
-#include <optional>
 #include <string>
 #include <vector>
 
-namespace ringside::generate {
+namespace ringside::simulate {
 
 enum class Function {
   kAllReduce,
@@ -22,6 +23,9 @@ enum class Function {
   kRingShift,
   kNeighbour,
 };
+inline constexpr std::array kFunctionNames = {
+    "AllReduce", "AllGather", "ReduceScatter", "Broadcast", "Reduce",   "AlltoAll",
+    "AlltoAllv", "Gather",    "Scatter",       "RingShift", "Neighbour"};
 inline constexpr int kCollectives = 5;  // number of functions that have sequence numbers
 
 /// A communicator of all ranks; of K consecutive ranks; of the ranks with the same place in these
@@ -29,7 +33,9 @@ inline constexpr int kCollectives = 5;  // number of functions that have sequenc
 enum class Group { kWorld, kSplit, kOrthogonal };
 inline constexpr int kGroups = 3;
 
-const char* name_of(Function function);
+inline const char* name_of(Function function) {
+  return kFunctionNames.at(static_cast<std::size_t>(function));
+}
 
 /// One operation of the pattern that every iteration runs.
 struct Step {
@@ -80,6 +86,7 @@ enum class End { kClosed, kDump, kKilled };
 
 struct Options {
   std::string directory;
+  std::string job = "generated";
   std::uint64_t seed = 1;
   int hosts = 2;
   int ranks_per_host = 4;
@@ -105,6 +112,7 @@ struct Options {
   int sample = 1;
   Detail detail = Detail::kNormal;
   End end = End::kClosed;
+  std::int64_t rest_ns = 1'000'000;  // from the last that happens to the end of the traces
   std::vector<Fault> faults;
   std::vector<LateMode> late_modes;
   std::vector<StepPlan> clock_steps;
@@ -114,9 +122,6 @@ struct Options {
   int ranks() const { return hosts * ranks_per_host; }
 };
 
-/// Reads the command line. An exit status if the program is to end at once; else nothing.
-std::optional<int> parse_options(int argc, char** argv, Options& options);
+}  // namespace ringside::simulate
 
-}  // namespace ringside::generate
-
-#endif  // RINGSIDE_TEST_GENERATE_OPTIONS_H
+#endif  // RINGSIDE_SIMULATE_OPTIONS_H

@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-#ifndef RINGSIDE_TEST_GENERATE_TRACE_FILE_H
-#define RINGSIDE_TEST_GENERATE_TRACE_FILE_H
+#ifndef RINGSIDE_SIMULATE_TRACE_FILE_H
+#define RINGSIDE_SIMULATE_TRACE_FILE_H
 
 #include <array>
 #include <cstdint>
 #include <string>
 #include <vector>
 
-#include "test/generate/clock.h"
-#include "test/generate/line_buffer.h"
-#include "test/generate/operation.h"
-#include "test/generate/options.h"
+#include "simulate/clock.h"
+#include "simulate/line_buffer.h"
+#include "simulate/operation.h"
+#include "simulate/options.h"
 
-namespace ringside::generate {
+namespace ringside::simulate {
 
 /// The trace of one process, as docs/trace-format.md has it.
 class TraceFile {
@@ -73,6 +73,6 @@ class TraceFile {
   const char* last_state_ = "none";
 };
 
-}  // namespace ringside::generate
+}  // namespace ringside::simulate
 
-#endif  // RINGSIDE_TEST_GENERATE_TRACE_FILE_H
+#endif  // RINGSIDE_SIMULATE_TRACE_FILE_H

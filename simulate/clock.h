@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-#ifndef RINGSIDE_TEST_GENERATE_CLOCK_H
-#define RINGSIDE_TEST_GENERATE_CLOCK_H
+#ifndef RINGSIDE_SIMULATE_CLOCK_H
+#define RINGSIDE_SIMULATE_CLOCK_H
 
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <vector>
 
-namespace ringside::generate {
+namespace ringside::simulate {
 
 /// True time at which the job begins, in nanoseconds since the base of the time line.
 inline constexpr std::int64_t kJobStart_ns = 1'000'000'000'000;
@@ -51,6 +51,6 @@ struct HostClock {
   }
 };
 
-}  // namespace ringside::generate
+}  // namespace ringside::simulate
 
-#endif  // RINGSIDE_TEST_GENERATE_CLOCK_H
+#endif  // RINGSIDE_SIMULATE_CLOCK_H

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#ifndef RINGSIDE_TEST_GENERATE_LINE_BUFFER_H
-#define RINGSIDE_TEST_GENERATE_LINE_BUFFER_H
+#ifndef RINGSIDE_SIMULATE_LINE_BUFFER_H
+#define RINGSIDE_SIMULATE_LINE_BUFFER_H
 
 #include <charconv>
 #include <concepts>
@@ -8,7 +8,7 @@
 #include <string>
 #include <string_view>
 
-namespace ringside::generate {
+namespace ringside::simulate {
 
 /// Text of a file that is not written yet. A thousand files are written side by side, so each is
 /// open only while its buffer is flushed.
@@ -70,6 +70,6 @@ class LineBuffer {
   bool is_begun_ = false;
 };
 
-}  // namespace ringside::generate
+}  // namespace ringside::simulate
 
-#endif  // RINGSIDE_TEST_GENERATE_LINE_BUFFER_H
+#endif  // RINGSIDE_SIMULATE_LINE_BUFFER_H
