@@ -25,6 +25,7 @@ using Chosen = std::function<ExitStatus()>;
 /// `command`: the words behind `--`.
 void add_run(CLI::App& app, Chosen& chosen, std::vector<std::string> command);
 void add_env(CLI::App& app, Chosen& chosen);
+void add_demo(CLI::App& app, Chosen& chosen);
 void add_doctor(CLI::App& app, Chosen& chosen);
 void add_ctl(CLI::App& app, Chosen& chosen);
 void add_top(CLI::App& app, Chosen& chosen);
@@ -57,6 +58,10 @@ void add_lint(CLI::App& app, Chosen& chosen);
 /// Nothing is run.
 std::string trouble_with(const std::string& command, const std::vector<std::string>& words,
                          void (*add)(CLI::App& app, Chosen& chosen));
+
+/// Runs a command as these words behind its name would. Words that it does not take are a bug.
+ExitStatus run_words(const std::string& command, const std::vector<std::string>& words,
+                     void (*add)(CLI::App& app, Chosen& chosen));
 
 /// Makes `run(*options)` what is done if `command` is chosen. Its footer is `examples`, then its
 /// exit statuses.

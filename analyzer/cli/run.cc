@@ -187,6 +187,13 @@ void refuse_odd_values(CLI::App& app) {
   }
 }
 
+void parse_words(const std::string& command, const std::vector<std::string>& words, CLI::App& app) {
+  refuse_odd_values(app);
+  std::vector<std::string> line(words.rbegin(), words.rend());  // as the library takes them
+  line.push_back(command);
+  app.parse(std::move(line));
+}
+
 // Puts the commands that have no group yet into this one.
 void name_group(CLI::App& app, const char* group) {
   for (CLI::App* const command : app.get_subcommands({})) {
@@ -203,11 +210,8 @@ std::string trouble_with(const std::string& command, const std::vector<std::stri
   CLI::App app("", "ringside");
   Chosen chosen;
   add(app, chosen);
-  refuse_odd_values(app);
-  std::vector<std::string> line(words.rbegin(), words.rend());  // as the library takes them
-  line.push_back(command);
   try {
-    app.parse(std::move(line));
+    parse_words(command, words, app);
   } catch (const CLI::CallForHelp&) {
     return "--help runs nothing";
   } catch (const CLI::ParseError& error) {
@@ -219,6 +223,15 @@ std::string trouble_with(const std::string& command, const std::vector<std::stri
   return "";
 }
 
+ExitStatus run_words(const std::string& command, const std::vector<std::string>& words,
+                     void (*add)(CLI::App& app, Chosen& chosen)) {
+  CLI::App app("", "ringside");
+  Chosen chosen;
+  add(app, chosen);
+  parse_words(command, words, app);
+  return chosen();
+}
+
 ExitStatus run(int argc, char** argv) {
   CLI::App app(
       "Profiles the NCCL operations of a job, and puts the traces of all its ranks together",
@@ -228,6 +241,7 @@ ExitStatus run(int argc, char** argv) {
   app.set_help_flag("-h,--help", "Print this help and exit");
   app.set_version_flag("--version", "ringside " RINGSIDE_VERSION, "Print the version and exit");
   app.require_subcommand(1);
+  add_demo(app, chosen);
   add_run(app, chosen, take_command(argc, argv));
   add_env(app, chosen);
   add_doctor(app, chosen);
@@ -263,6 +277,7 @@ ExitStatus run(int argc, char** argv) {
   name_group(app, "Write and check files");
   app.footer(
       "Examples:\n"
+      "  ringside demo late\tall of this on a simulated job, in seconds and without a GPU\n"
       "  ringside run --dir traces -- torchrun --nproc-per-node 8 train.py\trecord a job\n"
       "  ringside summary traces/\thow it went\n"
       "  ringside report traces/\ta page for a browser: report.html\n"

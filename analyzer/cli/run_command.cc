@@ -16,15 +16,13 @@
 #include <utility>
 #include <vector>
 
-#include "analyzer/cli/analysis.h"
 #include "analyzer/cli/commands.h"
-#include "analyzer/cli/health.h"
 #include "analyzer/cli/job_watch.h"
 #include "analyzer/cli/launch.h"
 #include "analyzer/cli/output.h"
 #include "analyzer/cli/recovery_text.h"
+#include "analyzer/cli/run_summary.h"
 #include "analyzer/report/numbers.h"
-#include "analyzer/report/summary.h"
 #include "launch/end_watch.h"
 #include "launch/files.h"
 #include "launch/job.h"
@@ -204,62 +202,6 @@ void say_who_lives(launch::JobRings& rings) {
                       "yet; those of processes that are killed `ringside recover` completes"});
 }
 
-// Keeps the rows that took the most time, in their order. Returns how many rows it left out.
-std::size_t keep_longest(std::vector<metrics::Row>& rows, std::size_t top) {
-  if (top == 0 || rows.size() <= top) {
-    return 0;
-  }
-  const auto time_ns = [](const metrics::Row& row) {
-    return row.busy ? row.busy->median.best * static_cast<double>(row.count) : 0.0;
-  };
-  std::vector<std::size_t> order(rows.size());
-  for (std::size_t i = 0; i < order.size(); ++i) {
-    order[i] = i;
-  }
-  std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
-    return time_ns(rows[a]) > time_ns(rows[b]);
-  });
-  order.resize(top);
-  std::sort(order.begin(), order.end());
-  std::vector<metrics::Row> kept;
-  kept.reserve(order.size());
-  for (const std::size_t i : order) {
-    kept.push_back(std::move(rows[i]));
-  }
-  const std::size_t left_out = rows.size() - kept.size();
-  rows = std::move(kept);
-  return left_out;
-}
-
-void print_run_summary(const std::vector<std::string>& traces, std::size_t top,
-                       const std::string& directory) {
-  AnalysisOptions options;
-  options.inputs = traces;
-  const auto analysis = analyse(options);
-  if (analysis == nullptr) {
-    return;
-  }
-  const BeforeFacts before = look_before_facts(options, *analysis);
-  report::Summary summary = analysis->summary(true);
-  report::Health health = find_health(before, *analysis, summary);
-  const std::string input = launch::shell_word(directory);
-  report::add_commands(input, input, input, health);
-  summary.health = &health;
-  std::size_t left_out = 0;
-  for (metrics::CommunicatorRows& communicator : summary.rows) {
-    left_out += keep_longest(communicator.rows, top);
-  }
-  std::fputs(report::summary_as_table(summary, false, screen_columns(STDERR_FILENO)).c_str(),
-             stderr);
-  if (left_out > 0) {
-    std::fprintf(stderr, "%s of less time left out (--top %zu); `ringside summary %s` has all.\n",
-                 report::counted(left_out, "row").c_str(), top, input.c_str());
-  }
-  if (isatty(STDERR_FILENO) == 1) {
-    std::fputs(next_lines(health).c_str(), stderr);
-  }
-}
-
 void say_no_trace(const launch::Plan& plan) {
   if (plan.is_flight_recorder) {
     std::fprintf(stderr,
@@ -311,7 +253,11 @@ void finish_run(const RunOptions& options, const launch::Plan& plan,
                                " is full: what the traces lack could not be written"});
   }
   if (!options.no_summary) {
-    print_run_summary(traces, options.top, plan.directory);
+    const bool is_terminal = isatty(STDERR_FILENO) == 1;
+    std::fputs(
+        run_summary(traces, options.top, plan.directory, screen_columns(STDERR_FILENO), is_terminal)
+            .c_str(),
+        stderr);
   }
   if (!before.empty()) {
     std::fprintf(stderr, "ringside run: left out, since they were there before: %s\n",
