@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <array>
 #include <cstdio>
 #include <map>
 #include <string>
@@ -44,27 +45,38 @@ std::string rules_text() {
   return text;
 }
 
-std::string report_text(const std::string& path, const lint::FileReport& report,
+using Counts = std::array<std::uint64_t, lint::kRuleCount>;
+
+// `shown`: lines of each rule so far.
+std::string report_text(const std::string& path, const lint::FileReport& report, Counts& shown,
                         const char* counted = "event", const char* several = "events") {
   std::string text;
+  Counts left_out{};
+  for (std::size_t i = 0; i < lint::kRuleCount; ++i) {
+    left_out[i] = report.findings.count(static_cast<lint::Rule>(i));
+  }
   for (const lint::Finding& finding : report.findings.kept()) {
+    const auto rule = static_cast<std::size_t>(finding.rule);
+    if (shown[rule] == lint::Findings::kKept) {
+      continue;
+    }
+    ++shown[rule];
+    --left_out[rule];
     text += model::printable(path + ':' + std::to_string(finding.line) + ": " +
                              std::string(lint::rule_name(finding.rule)) + ": " + finding.text) +
             '\n';
-  }
-  for (std::size_t i = 0; i < lint::kRuleCount; ++i) {
-    const auto rule = static_cast<lint::Rule>(i);
-    if (report.findings.count(rule) > lint::Findings::kKept) {
-      text += model::printable(path) + ": " + std::string(lint::rule_name(rule)) + ": " +
-              report::counted(report.findings.count(rule) - lint::Findings::kKept, "more finding") +
-              '\n';
-    }
   }
   text += model::printable(path) + ": ";
   if (report.findings.count() == 0) {
     text += "ok, " + report::counted(report.events, counted, several);
   } else {
     text += report::counted(report.findings.count(), "finding");
+    for (std::size_t i = 0; i < lint::kRuleCount; ++i) {
+      if (left_out[i] > 0) {
+        text += ", of them " + std::to_string(left_out[i]) + " more of " +
+                std::string(lint::rule_name(static_cast<lint::Rule>(i)));
+      }
+    }
   }
   if (!report.is_closed) {
     text += " (not closed: the process was killed or still runs)";
@@ -108,6 +120,7 @@ ExitStatus run_lint(const LintOptions& options) {
   std::vector<std::string> dumps;
   bool has_findings = false;
   bool has_read = false;
+  Counts shown{};
   for (const std::string& path : inputs.paths) {
     if (!load::first_partial({path}).empty()) {
       problems.add_file(
@@ -125,14 +138,14 @@ ExitStatus run_lint(const LintOptions& options) {
     }
     has_read = true;
     has_findings = has_findings || report.findings.count() > 0;
-    if (!print(report_text(path, report))) {
+    if (!print(report_text(path, report, shown))) {
       return kExitInternal;
     }
   }
   for (const auto& [path, report] : lint_dumps(dumps, choice, problems)) {
     has_read = true;
     has_findings = has_findings || report.findings.count() > 0;
-    if (!print(report_text(path, report, "entry", "entries"))) {
+    if (!print(report_text(path, report, shown, "entry", "entries"))) {
       return kExitInternal;
     }
   }

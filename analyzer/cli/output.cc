@@ -7,13 +7,17 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <map>
 #include <string>
+#include <string_view>
 #include <sys/ioctl.h>
 #include <unistd.h>
+#include <utility>
 
 #include <CLI/CLI.hpp>
 
 #include "analyzer/model/printable.h"
+#include "analyzer/report/numbers.h"
 #include "analyzer/report/text_table.h"
 
 namespace ringside::cli {
@@ -134,8 +138,19 @@ bool show(const std::string& text, std::string_view format) {
 }
 
 void print_problems(const model::Problems& problems, const std::vector<std::string>& notes) {
-  for (const std::string& one : notes) {
-    note("note: " + one);
+  // What is said of several files is said once.
+  std::map<std::string_view, std::size_t> files_of;  // by what is said of them
+  for (const std::string_view one : notes) {
+    ++files_of[one.substr(std::min(one.find(": "), one.size()))];
+  }
+  for (const std::string_view one : notes) {
+    const std::string_view said = one.substr(std::min(one.find(": "), one.size()));
+    const std::size_t files = std::exchange(files_of[said], 0);
+    if (files > 0) {
+      note("note: " + std::string(one.substr(0, one.size() - said.size())) +
+           (files > 1 ? " and " + report::counted(files - 1, "more file") : std::string()) +
+           std::string(said));
+    }
   }
   constexpr std::size_t kFilesTold = 20;
   const std::vector<model::Problem>& files = problems.files();

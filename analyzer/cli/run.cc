@@ -51,6 +51,34 @@ std::vector<std::string> names_in(const CLI::App& command, bool are_options) {
   return names;
 }
 
+// What to write instead of an option that other commands or tools have, and this one has not.
+std::string hint_for(const CLI::App& command, const std::string& option) {
+  const auto has = [](const CLI::App& app, const std::string& name) {
+    return app.get_option_no_throw(name) != nullptr;
+  };
+  for (const char* const format : {"json", "csv", "markdown"}) {
+    if (option == std::string("--") + format && has(command, "--format")) {
+      return std::string("; --format ") + format + " does that";
+    }
+  }
+  if (option == "--dir" && has(command, "DIR_OR_FILE")) {
+    return "; name the directory without an option";
+  }
+  std::string others;
+  std::size_t count = 0;
+  if (command.get_parent() != nullptr) {
+    for (const CLI::App* const other : command.get_parent()->get_subcommands({})) {
+      if (has(*other, option) && ++count <= 3) {
+        others += (count == 1 ? "" : ", ") + other->get_name();
+      }
+    }
+  }
+  return count == 0 ? ""
+                    : " in " + command.get_name() + "; " + others +
+                          (count > 3 ? " and " + std::to_string(count - 3) + " more" : "") +
+                          (count == 1 ? " has it" : " have it");
+}
+
 // A word that a command does not take.
 std::string unexpected(const CLI::App& command, const std::string& given) {
   const bool is_option = given.starts_with('-');
@@ -68,6 +96,9 @@ std::string unexpected(const CLI::App& command, const std::string& given) {
     return '"' + word + "\" is no option: put -- before a text that begins with a dash";
   }
   std::string text = "there is no " + std::string(is_option ? "option " : "command ") + word;
+  if (const std::string hint = is_option ? hint_for(command, word) : std::string(); !hint.empty()) {
+    return text + hint;
+  }
   if (!nearest.empty()) {
     return text.append("; did you mean ").append(nearest).append("?");
   }

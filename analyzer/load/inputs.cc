@@ -13,6 +13,7 @@
 #include "analyzer/load/dom_value.h"
 #include "analyzer/load/durations.h"
 #include "analyzer/load/flight_recorder.h"
+#include "analyzer/load/foreign_file.h"
 #include "analyzer/load/line_reader.h"
 #include "analyzer/load/other_processes.h"
 #include "analyzer/load/partial_sections.h"
@@ -313,7 +314,13 @@ Inputs find_own_inputs(const std::vector<std::string>& arguments, model::Problem
       problems.add_file(argument,
                         "it is a pipe, which is not read; one without a name, as /dev/stdin, is");
     } else if (fs::exists(status)) {
-      inputs.paths.push_back(argument);
+      const std::string foreign =
+          fs::is_regular_file(status) ? foreign_file_text(first_bytes(argument)) : std::string();
+      if (foreign.empty()) {
+        inputs.paths.push_back(argument);
+      } else {
+        problems.add_file(argument, foreign);
+      }
     } else {
       problems.add_file(argument, error ? error.message() : "No such file or directory");
     }

@@ -89,7 +89,10 @@ std::string find_moments(const model::Traces& traces, const CommonClock& clock,
   if (trouble.empty() && !selection.to_mark.name.empty()) {
     trouble = find_moment(traces, clock, selection.to_mark, true, selection.to_ns);
   }
-  return trouble;
+  const bool are_exchanged =
+      (selection.from_s && selection.to_s && *selection.from_s > *selection.to_s) ||
+      (selection.from_ns && selection.to_ns && *selection.from_ns > *selection.to_ns);
+  return trouble.empty() && are_exchanged ? "--from is later than --to: exchange them" : trouble;
 }
 
 }  // namespace ringside::match

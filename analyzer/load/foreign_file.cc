@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "analyzer/load/foreign_file.h"
+
+#include "analyzer/load/nccl_tests.h"
+#include "analyzer/load/ras.h"
+#include "analyzer/load/topology_file.h"
+
+namespace ringside::load {
+
+std::string foreign_file_text(std::string_view first_bytes) {
+  if (begins_as_ras(first_bytes)) {
+    return "an answer of NCCL's RAS service, no trace: `ringside ras FILE` shows it, and `ringside "
+           "hang TRACES --ras FILE` puts it into the verdict";
+  }
+  if (topology_format(first_bytes)) {
+    return "the topology of a host, no trace: `ringside topology FILE` reads it";
+  }
+  if (has_nccl_tests(first_bytes)) {
+    return "the output of nccl-tests, no trace: `--baseline FILE` of `summary`, `report` and "
+           "`compare` reads it";
+  }
+  const std::size_t begin = first_bytes.find_first_not_of(" \n");
+  if (begin != first_bytes.npos && first_bytes[begin] == '{' &&
+      first_bytes.find("\"schemaVersion\"") != first_bytes.npos) {
+    return "a trace of PyTorch's profiler: give the traces of the job, and this one as `--kineto "
+           "FILE`; `ringside dependencies FILE` reads it alone";
+  }
+  return {};
+}
+
+}  // namespace ringside::load

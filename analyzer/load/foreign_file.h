@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Files of other tools, of which some option or command makes use, given where traces are read.
+#ifndef RINGSIDE_ANALYZER_LOAD_FOREIGN_FILE_H
+#define RINGSIDE_ANALYZER_LOAD_FOREIGN_FILE_H
+
+#include <string>
+#include <string_view>
+
+namespace ringside::load {
+
+/// What a file with these first bytes is, and what reads it: the end of a sentence. Empty if it may
+/// be a trace, or nothing is known of it.
+std::string foreign_file_text(std::string_view first_bytes);
+
+}  // namespace ringside::load
+
+#endif  // RINGSIDE_ANALYZER_LOAD_FOREIGN_FILE_H
