@@ -74,7 +74,7 @@ ReadChange read_change(const AskedChange& asked, const Job& job) {
     const std::string kind = one.substr(0, colon);
     const std::string name = colon == std::string::npos ? "" : one.substr(colon + 1);
     if ((kind != "rank" && kind != "host") || name.empty()) {
-      read.wrong = "\"" + one + "\" is neither rank:NUMBER nor host:NAME";
+      read.wrong = "--without: \"" + one + "\" is neither rank:NUMBER nor host:NAME";
       return read;
     }
     std::size_t found = 0;
@@ -86,7 +86,7 @@ ReadChange read_change(const AskedChange& asked, const Job& job) {
       }
     }
     if (found == 0) {
-      read.wrong = "the traces have no ";
+      read.wrong = "--without: the traces have no ";
       read.wrong.append(kind).append(" ").append(name).append(" that ran an operation to its end");
       return read;
     }
@@ -102,7 +102,8 @@ ReadChange read_change(const AskedChange& asked, const Job& job) {
         std::from_chars(asked.network.data(), end, read.question.network_speed);
     if (error != std::errc() || stop != end || *end != 'x' ||
         !(read.question.network_speed > 0 && std::isfinite(read.question.network_speed))) {
-      read.wrong = "\"" + asked.network + "\" is none of 2x (or another factor), peak, infinite";
+      read.wrong =
+          "--network: \"" + asked.network + "\" is none of 2x (or another factor), peak, infinite";
       return read;
     }
     read.question.network = Network::kScaled;
