@@ -6,23 +6,41 @@
 #
 #   quickstart.sh [--build BUILD] [DIRECTORY]
 #
-# DIRECTORY: where the traces go (default: ringside-traces/quickstart.N). BUILD: a build directory that
-# CMake has configured, to be used as it is (default: build/quickstart, which is configured here).
+# DIRECTORY: where traces and report.html go (default: ringside-traces/quickstart.N). BUILD: a build
+# directory that CMake has configured, to be used as it is (default: build/quickstart, which is
+# configured here).
 set -euo pipefail
 
-cd "$(dirname "$0")/.."
-source_directory=$PWD
+source_directory=$(cd "$(dirname "$0")/.." && pwd)
 build=$source_directory/build/quickstart
 configured=no
-if [ "${1:-}" = --build ]; then
-  build=$(realpath -m "${2:?--build needs a directory}")
-  configured=yes
-  shift 2
-  if [ ! -f "$build/CMakeCache.txt" ]; then
-    echo "CMake has not configured $build: name another directory, or leave out --build" >&2
-    exit 2
-  fi
-fi
+directory=
+wrong() {
+  echo "quickstart.sh: $1. Try $source_directory/examples/quickstart.sh --help" >&2
+  exit 2
+}
+while [ $# -gt 0 ]; do
+  case $1 in
+    -h | --help)
+      sed -n '3,11s/^# \{0,1\}//p' "$source_directory/examples/quickstart.sh"
+      exit 0
+      ;;
+    --build)
+      [ $# -ge 2 ] || wrong "--build needs a directory"
+      build=$(realpath -m "$2")
+      configured=yes
+      [ -f "$build/CMakeCache.txt" ] || wrong "CMake has not configured $build"
+      shift
+      ;;
+    -*) wrong "there is no option $1" ;;
+    *)
+      [ -z "$directory" ] || wrong "\"$1\" is one argument too many"
+      directory=$(realpath -m "$1")
+      ;;
+  esac
+  shift
+done
+cd "$source_directory"
 log=$build/quickstart.log
 ranks=4
 
@@ -33,7 +51,8 @@ fail() {
   echo "The last lines of the log:"
   tail -n 15 "$log" | sed 's/^/  /'
   echo "The whole log is $log"
-  echo "docs/troubleshooting.md lists what usually helps; then run $0 again."
+  echo "$source_directory/docs/troubleshooting.md lists what usually helps."
+  echo "Then: $source_directory/examples/quickstart.sh"
   exit 1
 }
 
@@ -62,14 +81,12 @@ target_exists() {
   cmake --build "$build" --target help 2> /dev/null | grep "^$1:" > /dev/null
 }
 
-mkdir -p "$build"
+directory=${directory:-$(new_directory)}
+traces=$directory/traces
+mkdir -p "$build" "$directory"
 : > "$log"
-traces=$(realpath -m "${1:-$(new_directory)}")
-mkdir -p "$traces"
-if [ -n "$(ls -A "$traces")" ]; then
-  echo "$traces is not empty: name a new directory" >&2
-  exit 2
-fi
+[ -z "$(ls -A "$directory")" ] || wrong "$directory is not empty: name a new directory"
+mkdir "$traces"
 
 begin "installing what is missing (scripts/install_dependencies.sh)"
 quietly scripts/install_dependencies.sh
@@ -133,9 +150,19 @@ esac
 
 begin "what ringside summary says about it"
 "$analyzer" summary "$traces" 2>&1 | tee -a "$log" || fail
+# A build without D3 has no page.
+has_page=no
+"$analyzer" report --quiet -o "$directory/report.html" "$traces" >> "$log" 2>&1 && has_page=yes
+quietly "$analyzer" merge --quiet -o "$directory/timeline.json" "$traces"
 
-trace=$(find "$traces" -name '*.json' | sort | head -n 1)
-[ -n "$trace" ] || fail
 echo
-echo "The traces of the $ranks ranks are in $traces"
-echo "To see one: open https://ui.perfetto.dev, choose 'Open trace file', and pick $trace"
+echo "Written:"
+echo "  $traces"
+[ "$has_page" = no ] || echo "  $directory/report.html, a page for any browser"
+echo "  $directory/timeline.json, for https://ui.perfetto.dev"
+echo
+echo "To go on, paste:"
+# shellcheck disable=SC2016  # the reader's shell expands it
+printf '  export PATH=%q:$PATH\n' "$(dirname "$analyzer")"
+printf '  ringside stragglers %q\n' "$traces"
+[ "$has_page" = no ] || printf '  xdg-open %q\n' "$directory/report.html"

@@ -21,11 +21,15 @@ read -r -a targets <<< "${TARGETS:-all}"
 jobs=$(nproc)
 failures=build/$preset/Testing/Temporary/LastTestsFailed.log
 
-for tool in cmake ninja "${CXX:-c++}"; do
-  command -v "$tool" > /dev/null && continue
-  echo "There is no $tool here. scripts/install_dependencies.sh installs all that is needed:" >&2
+# Stops with all that is missing and the one command that installs it.
+stop() {
+  echo "test.sh: $1. This installs all that is needed:" >&2
+  echo "  $PWD/scripts/install_dependencies.sh" >&2
   scripts/install_dependencies.sh --dry-run >&2
   exit 1
+}
+for tool in cmake ninja "${CXX:-c++}"; do
+  command -v "$tool" > /dev/null || stop "there is no $tool here"
 done
 
 # Without these packages, the tests of NCCL and of PyTorch on emulated GPUs skip themselves. This is
@@ -36,7 +40,7 @@ if [[ $preset != *san ]]; then
     test/emulated_gpu/get_torch.sh > /dev/null || [ $? -eq 77 ]
   fi
 fi
-cmake --preset "$preset" "${cmake_arguments[@]}"
+cmake --preset "$preset" "${cmake_arguments[@]}" || stop "CMake found no way to build"
 cmake --build --preset "$preset" --parallel "$jobs" --target "${targets[@]}"
 
 rm -f "$failures"

@@ -36,6 +36,13 @@ void take_other_type(Options& options) {
   options.faults.push_back(fault);
 }
 
+// Links are compared with links: two hosts have too few of them.
+void record_links(Options& options) {
+  options.hosts = 4;
+  options.ranks_per_host = 2;
+  options.steps = true;
+}
+
 void slow_a_link(Options& options) {
   Fault fault;
   fault.kind = FaultKind::kSlowLink;
@@ -44,10 +51,7 @@ void slow_a_link(Options& options) {
   fault.channel = 1;
   fault.factor = 8;
   options.faults.push_back(fault);
-  // Links are compared with links: two hosts have too few of them.
-  options.hosts = 4;
-  options.ranks_per_host = 2;
-  options.steps = true;
+  record_links(options);
 }
 
 }  // namespace
@@ -58,9 +62,10 @@ const std::array<Story, 5> kStories = {{
     {"hang", "Rank 5 stops in iteration 80, and all others wait for it.", "hang", stop_calling},
     {"mismatch", "Rank 5 calls one AllReduce with another datatype than the others.", "match",
      take_other_type},
-    {"slow-link", "Of the links between four hosts, the one from rank 3 to rank 4 is slow.",
+    {"slow-link",
+     "Of the links between four hosts, the one from rank 3 to rank 4 has a channel that is slow.",
      "network", slow_a_link},
-    {"clean", "Nothing is wrong.", "summary", [](Options& /*options*/) {}},
+    {"clean", "Nothing is wrong.", "summary", record_links},
 }};
 
 Options job_of(const Story& story) {

@@ -16,6 +16,7 @@ import sys
 EVERY_RUN = "the stage readme of .ci/run"
 NAMED_STAGE = "the stage packages of .ci/run, which takes an hour"
 WHERE = {
+    "scripts/try.sh": EVERY_RUN,
     "pip install .": NAMED_STAGE,
     "ringside run --dir traces -- torchrun --nproc-per-node 8 train.py":
         "the test torch-torchrun, on emulated GPUs",
