@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # From a fresh checkout to a first look: installs what is missing, builds the command `ringside` and the
-# plugin, and shows what they say of a simulated job. Takes five minutes on two cores, the second time
-# seconds.
+# plugin, and shows what the command says of a simulated job. Takes minutes the first time, and seconds
+# after that.
 #
 #   try.sh [STORY]     STORY: late (default), hang, mismatch, slow-link, clean: `ringside demo --list`
 set -euo pipefail
