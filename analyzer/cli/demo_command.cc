@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <exception>
 #include <filesystem>
+#include <iterator>
 #include <sstream>
 #include <string>
 #include <system_error>
@@ -32,11 +33,9 @@ struct DemoOptions {
 
 constexpr char kDemoExample[] =
     "Simulates a job of eight ranks, and writes traces as the plugin writes them. Then everything "
-    "is "
-    "as after a job of your own: what `ringside run` says at its end, the page of `ringside "
+    "is as after a job of your own: what `ringside run` says at its end, the page of `ringside "
     "report`, the timeline of `ringside merge`, and the commands to go on with. It needs no GPU, "
-    "no "
-    "NCCL and no compiler.\n"
+    "no NCCL and no compiler.\n"
     "\n"
     "Examples:\n"
     "  ringside demo\ta rank that comes late\n"
@@ -59,10 +58,9 @@ std::string list_of_stories() {
 }
 
 std::vector<std::string> names_of_stories() {
-  std::vector<std::string> names;
-  for (const simulate::Story& story : simulate::kStories) {
-    names.emplace_back(story.name);
-  }
+  std::vector<std::string> names(std::size(simulate::kStories));
+  std::transform(std::begin(simulate::kStories), std::end(simulate::kStories), names.begin(),
+                 [](const simulate::Story& story) { return story.name; });
   return names;
 }
 

@@ -8,7 +8,8 @@
 
 namespace ringside::model {
 
-/// The value that would stand at `place`, from 0, in ascending order. Changes the order of `values`.
+/// The value that would stand at `place`, from 0, in ascending order. Changes the order of
+/// `values`.
 template <typename T>
 T nth_value(std::vector<T>& values, std::size_t place) {
   const auto at = values.begin() + static_cast<std::ptrdiff_t>(place);

@@ -99,7 +99,7 @@ class Page:
 
 def check_drawn(page):
     assert "rank 5" in page.text("h1").lower().replace("\u00a0", " "), page.text("h1")
-    assert page.text("#status").endswith("Needs attention")
+    assert page.text("#status").endswith("Something is wrong")
     assert page.run("return document.querySelector('#sections section').id") == "late"
     top = page.run("return document.querySelector('#late svg').getBoundingClientRect().top")
     assert top < 900, f"the late rank is drawn {top} px below the top"
