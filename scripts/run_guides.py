@@ -39,27 +39,19 @@ SOURCE = pathlib.Path(__file__).resolve().parent.parent
 GUIDES = SOURCE / "docs" / "guides"
 COLUMNS = 100
 BLOCK = re.compile(r"(?:<!-- run: (?P<how>[^\n]*) -->\n)?```console\n(?P<text>.*?)```\n", re.DOTALL)
-# Each program of a job on emulated GPUs is started by the program that emulates them.
-EMULATED = """#!/bin/sh
-program=$1
-shift
-bin={build}/emulated_gpu/bin
-[ "$program" != nccl_ranks ] || exec $bin/nccl_ranks --timeout 600 --out "$PWD" "$@"
-exec $bin/nccl_ranks --timeout 600 --out "$PWD" -- "$bin/$program" "$@"
-"""
 
 
 class Terminal:
     """Runs commands as a person sees them who sits before a terminal."""
 
-    def __init__(self, directory, programs):
+    def __init__(self, directory, build, programs):
         self.directory = directory
         self.groups = []  # one of each command: jobs in the background are in them
         self.environment = dict(
             {name: value for name, value in os.environ.items()
              if not name.startswith(("RINGSIDE_", "NCCL_", "SLURM_"))},
             PATH=os.pathsep.join([*map(str, programs), os.environ["PATH"]]), TMPDIR=str(directory),
-            TZ="UTC", LC_ALL="C.UTF-8", PAGER="cat", NO_COLOR="1", TERM="xterm",
+            EMUGPU_BUILD=str(build), TZ="UTC", LC_ALL="C.UTF-8", PAGER="cat", NO_COLOR="1", TERM="xterm",
             NCCL_ALLGATHERV_ENABLE="0")
 
     def run(self, command, limit_s=150):
@@ -149,15 +141,12 @@ class Guide:
         """Gives the text that the guide should have."""
         with tempfile.TemporaryDirectory(prefix="ringside-guide.") as directory:
             directory = pathlib.Path(directory)
-            (directory / "bin").mkdir()
-            emulated = directory / "bin" / "emulated"
-            emulated.write_text(EMULATED.format(build=self.build), encoding="utf-8")
-            emulated.chmod(0o755)
             (directory / "work").mkdir()
             for kind in ("test", "python"):
                 (directory / "work" / kind).symlink_to(SOURCE / kind)
-            self.terminal = Terminal(directory / "work", [
-                directory / "bin", self.build / "analyzer", self.build / "test" / "generate"])
+            # As docs/index.md has it for readers.
+            self.terminal = Terminal(directory / "work", self.build, [
+                self.build / "analyzer", self.build / "test" / "generate", SOURCE / "test/emulated_gpu"])
             try:
                 text = BLOCK.sub(self.block, self.path.read_text(encoding="utf-8"))
             finally:
