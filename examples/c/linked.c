@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A program that is linked with libnccl-profiler-ringside.so. NCCL must then be told to load the
- * same file (NCCL_PROFILER_PLUGIN), so that both use one instance.
+ * A program that is linked with libnccl-profiler-ringside.so. NCCL must then load the same file
+ * (NCCL_PROFILER_PLUGIN names it), so that both use one instance.
  */
 #include <ringside/ringside.h>
 #include <stdio.h>

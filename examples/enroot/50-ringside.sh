@@ -4,7 +4,7 @@
 # Ringside of the host (the archive of scripts/build_packages.sh in /opt/ringside) and the variables of
 # the job into every container.
 #
-# The job has the variables from its script (`ringside env`), or from the TaskProlog beside this file.
+# The job has the variables from its script (`ringside env`), or from the TaskProlog of ../slurm.
 # The directory of traces is mounted under its own name; /dev/shm is the host's in enroot, so the rings
 # of processes that were killed are found on the host by `ringside recover`.
 set -euo pipefail
