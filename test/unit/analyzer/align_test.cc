@@ -163,7 +163,7 @@ double worst(const Made& made, const align::Alignment& alignment, int ranks_per_
 
 }  // namespace
 
-TEST_CASE("the true offset is within the uncertainty, whatever the clocks do", "[one-thread]") {
+TEST_CASE("the true offset is within the uncertainty, whatever the clocks do") {
   for (unsigned seed = 1; seed <= 40; ++seed) {
     Job job;
     job.hosts = 2 + static_cast<int>(seed % 4);
@@ -410,7 +410,7 @@ TEST_CASE("ranks of one host share a clock, exactly") {
   CHECK(alignment.to_common_ns(0, 1000 + 2000) == alignment.to_common_ns(1, 9000));
 }
 
-TEST_CASE("a clock may step, whether its trace tells or not", "[one-thread]") {
+TEST_CASE("a clock may step, whether its trace tells or not") {
   for (unsigned seed = 1; seed <= 24; ++seed) {
     Job job;
     job.hosts = 2 + static_cast<int>(seed % 3);

@@ -166,7 +166,7 @@ TEST_CASE("a receive is missing only if its rank went on to a later collective")
 }
 
 // The truth is how the calls of the killed rank were made.
-TEST_CASE("killed ranks that leave out calls, at random", "[one-thread]") {
+TEST_CASE("killed ranks that leave out calls, at random") {
   std::mt19937 random(3);
   std::size_t missing = 0;
   for (int run = 0; run < 3000; ++run) {

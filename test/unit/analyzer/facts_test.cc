@@ -109,7 +109,7 @@ Job draw(const std::string& function, std::mt19937_64& random) {
   return job;
 }
 
-TEST_CASE("the interval of the time holds how long the data took", "[one-thread]") {
+TEST_CASE("the interval of the time holds how long the data took") {
   std::mt19937_64 random(1);
   std::size_t narrow = 0;
   for (const char* const function : {"AllReduce", "Broadcast", "Reduce"}) {

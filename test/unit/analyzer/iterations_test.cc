@@ -202,8 +202,7 @@ TEST_CASE("what comes between iterations is not in their time, what comes in one
   CHECK(found[0].iterations[15].operations == 4);
 }
 
-TEST_CASE("where nothing repeats, that is said, and of noise no iterations are made",
-          "[one-thread]") {
+TEST_CASE("where nothing repeats, that is said, and of noise no iterations are made") {
   for (std::uint64_t seed = 0; seed < 200; ++seed) {
     std::mt19937_64 random(seed);
     Job job(2);

@@ -102,8 +102,7 @@ TraceBuilder random_job(std::mt19937_64& random) {
   return builder;
 }
 
-TEST_CASE("what is aligned is the same call, whatever was lost and whenever recording began",
-          "[one-thread]") {
+TEST_CASE("what is aligned is the same call, whatever was lost and whenever recording began") {
   std::mt19937_64 random(20261121);
   Share share;
   for (int round = 0; round < 1500; ++round) {
@@ -178,7 +177,7 @@ TraceBuilder random_sends(std::mt19937_64& random) {
   return builder;
 }
 
-TEST_CASE("a send and its receive are the same transfer, whatever was lost", "[one-thread]") {
+TEST_CASE("a send and its receive are the same transfer, whatever was lost") {
   std::mt19937_64 random(20261123);
   std::uint64_t pairs = 0;
   for (int round = 0; round < 2000; ++round) {
