@@ -13,6 +13,10 @@ namespace {
 
 // Stamps that are closer to each other are the same moment.
 constexpr std::int64_t kSameMoment_ns = 8'000;
+// A stream that has the next kernel starts it within this time. How long that takes on a rank, such
+// pauses show if there is one for so many kernels.
+constexpr std::int64_t kLongestLaunch_ns = 25'000;
+constexpr std::size_t kOneLaunch = 10;
 // A kernel begins before the end that it depends on only because of errors of the stamps, of this
 // size and in one of so many iterations.
 constexpr std::int64_t kStampError_ns = 100'000;
@@ -45,10 +49,8 @@ class Finder {
     times_.pace.assign(job.ranks.size(), 1);
     ready_ns_.resize(count);
     is_free_.resize(count);
-    for (std::size_t i = 0; i < count; ++i) {
-      const std::uint32_t before = job.kernels[i].stream_before;
-      is_free_[i] =
-          before == kNone || job.kernels[i].start_ns - job.kernels[before].end_ns > kSameMoment_ns;
+    for (const JobRank& rank : job.ranks) {
+      find_free(rank);
     }
   }
 
@@ -67,6 +69,27 @@ class Finder {
   }
 
  private:
+  // A stream was idle before a kernel if more time passed than twice what a launch takes.
+  void find_free(const JobRank& rank) {
+    std::vector<std::int64_t> launches_ns;
+    const auto pause_ns = [&](const Kernel& kernel) {
+      return kernel.start_ns - job_.kernels[kernel.stream_before].end_ns;
+    };
+    for (const Kernel& kernel : job_.kernels_of(rank)) {
+      if (kernel.stream_before != kNone && pause_ns(kernel) <= kLongestLaunch_ns) {
+        launches_ns.push_back(pause_ns(kernel));
+      }
+    }
+    std::int64_t busy_ns = kSameMoment_ns;
+    if (!launches_ns.empty() && kOneLaunch * launches_ns.size() >= rank.kernel_count) {
+      busy_ns = std::max(busy_ns, 2 * model::upper_median(launches_ns));
+    }
+    for (std::uint32_t i = 0; i < rank.kernel_count; ++i) {
+      const Kernel& kernel = job_.kernels[rank.first_kernel + i];
+      is_free_[rank.first_kernel + i] = kernel.stream_before == kNone || pause_ns(kernel) > busy_ns;
+    }
+  }
+
   struct Sample {
     std::uint32_t rank = 0;
     std::uint32_t kernel = 0;

@@ -21,6 +21,8 @@ BASE_S = 1_790_857_026
 START_NS = 4_142_976_000_000_000  # since the base
 LAUNCH_NS = 5 * US
 CALL_NS = 6 * US
+# What passes on a stream between a kernel and the next one that is there already, by the seed.
+BETWEEN_NS = (0, 5 * US, 12 * US, 20 * US)
 
 
 class Operation:
@@ -83,6 +85,7 @@ class Rank:
             while any(one.end_ns is None for one in pending):
                 yield
             pending = max(one.end_ns for one in pending)
+            pending += BETWEEN_NS[self.job.options.seed % len(BETWEEN_NS)]
             self.stream_ns[communicator.hash] = pending
         return pending
 
