@@ -26,7 +26,7 @@ void stop_calling(Options& options) {
   options.rest_ns = 120'000'000'000;
 }
 
-// Of the same size, so that NCCL goes on with wrong numbers.
+// Both types have the same size, so NCCL goes on with wrong numbers.
 void take_other_type(Options& options) {
   Fault fault;
   fault.kind = FaultKind::kMismatch;

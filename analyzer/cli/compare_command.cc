@@ -93,18 +93,11 @@ ExitStatus run_compare(const CompareOptions& options) {
     table.rows.resize(most);
   }
   document.notes.insert(document.notes.end(), notes.begin(), notes.end());
-  const bool is_slower = report::got_slower(iterations, threshold_percent) ||
-                         std::any_of(changes.begin(), changes.end(), [&](const auto& change) {
-                           return report::got_slower(change, threshold_percent);
-                         });
   const bool is_judged =
       (iterations && iterations->difference.judged_by != metrics::JudgedBy::kNothing) ||
       std::any_of(changes.begin(), changes.end(),
                   [](const auto& change) { return change.chance.has_value(); });
-  return show_document(document, options,
-                       is_slower   ? kExitFindings
-                       : is_judged ? kExitOk
-                                   : kExitIncomplete);
+  return show_document(document, options, is_judged ? kExitOk : kExitIncomplete);
 }
 
 }  // namespace

@@ -5,10 +5,8 @@
 #include <exception>
 #include <filesystem>
 #include <iterator>
-#include <sstream>
 #include <string>
 #include <system_error>
-#include <unistd.h>
 #include <vector>
 
 #include "analyzer/cli/commands.h"
@@ -82,12 +80,8 @@ std::string prepare_directory(const DemoOptions& options, std::string& error) {
 
 // The line that lets a shell find this program, if it would not.
 std::string path_line() {
-  const char* const path = get_variable("PATH");
-  std::istringstream places(path == nullptr ? "" : path);
-  for (std::string place; std::getline(places, place, ':');) {
-    if (access((place + "/ringside").c_str(), X_OK) == 0) {
-      return {};
-    }
+  if (is_in_path("ringside")) {
+    return {};
   }
   std::error_code error;
   const std::filesystem::path program = std::filesystem::read_symlink("/proc/self/exe", error);

@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <sstream>
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
@@ -77,6 +78,18 @@ std::vector<std::string> environment_variables() {
 
 const char* get_variable(const char* name) {
   return std::getenv(name);
+}
+
+bool is_in_path(const std::string& program) {
+  const char* const variable = get_variable("PATH");
+  std::istringstream directories(variable != nullptr ? variable : "");
+  for (std::string directory; std::getline(directories, directory, ':');) {
+    directory.append("/").append(program);
+    if (access(directory.c_str(), X_OK) == 0) {
+      return true;
+    }
+  }
+  return false;
 }
 
 void print_launch_notes(const char* command, const std::vector<std::string>& notes) {

@@ -31,6 +31,8 @@ launch::Plan make_launch_plan(const LaunchOptions& options);
 /// This process's environment, as "NAME=value".
 std::vector<std::string> environment_variables();
 const char* get_variable(const char* name);
+/// Whether a shell with this environment would find the program.
+bool is_in_path(const std::string& program);
 
 /// Prints to stderr, a line each; not for control characters of others.
 void print_launch_notes(const char* command, const std::vector<std::string>& notes);

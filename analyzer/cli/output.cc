@@ -138,7 +138,7 @@ bool show(const std::string& text, std::string_view format) {
 }
 
 void print_problems(const model::Problems& problems, const std::vector<std::string>& notes) {
-  // What is said of several files is said once.
+  // A note on several files is printed once, with the first of them.
   std::map<std::string_view, std::size_t> files_of;  // by what is said of them
   for (const std::string_view one : notes) {
     ++files_of[one.substr(std::min(one.find(": "), one.size()))];

@@ -51,7 +51,7 @@ std::vector<std::string> names_in(const CLI::App& command, bool are_options) {
   return names;
 }
 
-// What to write instead of an option that other commands or tools have, and this one has not.
+// The hint for an option that this command lacks, and that others have.
 std::string hint_for(const CLI::App& command, const std::string& option) {
   const auto has = [](const CLI::App& app, const std::string& name) {
     return app.get_option_no_throw(name) != nullptr;

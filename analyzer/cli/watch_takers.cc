@@ -3,26 +3,12 @@
 
 #include <chrono>
 #include <fstream>
-#include <sstream>
-#include <unistd.h>
 
 #include "analyzer/cli/launch.h"
 #include "launch/text.h"
 
 namespace ringside::cli {
 namespace {
-
-bool is_in_path(const std::string& program) {
-  const char* const variable = get_variable("PATH");
-  std::istringstream directories(variable != nullptr ? variable : "");
-  for (std::string directory; std::getline(directories, directory, ':');) {
-    directory.append("/").append(program);
-    if (access(directory.c_str(), X_OK) == 0) {
-      return true;
-    }
-  }
-  return false;
-}
 
 // curl posts a finding: the URL is an argument that no shell reads.
 live::FindingTaker curl(const std::string& url, const std::string& header) {

@@ -81,7 +81,7 @@ std::string iterations_text(const IterationChange& change) {
 void add_iterations(const IterationChange& change, double threshold_percent, Document& document) {
   const bool is_judged = change.difference.judged_by != metrics::JudgedBy::kNothing;
   if (change.is_significant() && std::abs(change.percent()) > threshold_percent) {
-    const bool is_slower = change.percent() > 0;
+    const bool is_slower = got_slower(change, threshold_percent);
     document.findings.insert(document.findings.begin(),
                              {is_slower ? Severity::kError : Severity::kNote,
                               is_slower ? "slower" : "faster", iterations_text(change)});

@@ -16,7 +16,7 @@ import tempfile
 
 LIMIT_S = 60  # a story takes a tenth of a second
 
-# What each story must begin with.
+# The first line of each story.
 STORIES = {
     "late": r"Rank 5 \(host1\) slows the job by about \d+\.\d % .*, since iteration 40\.",
     "hang": r"Rank 5 \(host host1, pid 1005\) has not joined AllReduce #80 of communicator world; "

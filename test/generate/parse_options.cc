@@ -132,36 +132,28 @@ void add_detail(CLI::App& app, Options& o, Words& w) {
 }
 
 void take_words(const Words& w, Options& o) {
-  for (const auto& text : w.pattern) {
-    o.pattern.push_back(parse_step(text));
-  }
+  const auto take = [](const std::vector<std::string>& texts, auto parse, auto& values) {
+    for (const auto& text : texts) {
+      values.push_back(parse(text));
+    }
+  };
+  take(w.pattern, parse_step, o.pattern);
   if (o.pattern.empty()) {
     o.pattern = default_pattern(o.split != 0);
   }
-  const auto add = [&](const std::vector<std::string>& texts, auto parse) {
-    for (const auto& text : texts) {
-      o.faults.push_back(parse(text));
-    }
-  };
   const auto at = [](FaultKind kind) {
     return [kind](const std::string& text) { return parse_at(kind, text); };
   };
-  add(w.straggler, parse_straggler);
-  for (const auto& text : w.late_every) {
-    o.late_modes.push_back(parse_late_every(text));
-  }
-  for (const auto& text : w.late_random) {
-    o.late_modes.push_back(parse_late_random(text));
-  }
-  for (const auto& text : w.clock_step) {
-    o.clock_steps.push_back(parse_clock_step(text));
-  }
-  add(w.slow_link, parse_slow_link);
-  add(w.mismatch, parse_mismatch);
-  add(w.missing, at(FaultKind::kMissing));
-  add(w.hang, at(FaultKind::kHang));
-  add(w.drop, parse_drop);
-  add(w.start_late, at(FaultKind::kStartLate));
+  take(w.straggler, parse_straggler, o.faults);
+  take(w.late_every, parse_late_every, o.late_modes);
+  take(w.late_random, parse_late_random, o.late_modes);
+  take(w.clock_step, parse_clock_step, o.clock_steps);
+  take(w.slow_link, parse_slow_link, o.faults);
+  take(w.mismatch, parse_mismatch, o.faults);
+  take(w.missing, at(FaultKind::kMissing), o.faults);
+  take(w.hang, at(FaultKind::kHang), o.faults);
+  take(w.drop, parse_drop, o.faults);
+  take(w.start_late, at(FaultKind::kStartLate), o.faults);
   o.compute_ns = w.compute_us * 1000;
   o.stamp_noise_ns = w.stamp_noise_us * 1000;
   o.max_offset_ns = std::llround(w.offset_ms * 1e6);

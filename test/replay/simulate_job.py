@@ -21,7 +21,7 @@ BASE_S = 1_790_857_026
 START_NS = 4_142_976_000_000_000  # since the base
 LAUNCH_NS = 5 * US
 CALL_NS = 6 * US
-# What passes on a stream between a kernel and the next one that is there already, by the seed.
+# The pause of a stream between two kernels of which the second one waits already, by the seed.
 BETWEEN_NS = (0, 5 * US, 12 * US, 20 * US)
 
 
