@@ -8,11 +8,17 @@ function(ringside_stop_if_missing)
   endif()
   list(JOIN ARGN ", " missing)
   set(script "${CMAKE_CURRENT_FUNCTION_LIST_DIR}/../scripts/install_dependencies.sh")
-  execute_process(COMMAND "${script}" --dry-run OUTPUT_VARIABLE packages ERROR_VARIABLE packages
+  set(options --dry-run)
+  if(DEFINED RINGSIDE_BUILD_TESTS AND NOT RINGSIDE_BUILD_TESTS)
+    list(APPEND options --no-tests)
+  endif()
+  execute_process(COMMAND "${script}" ${options} OUTPUT_VARIABLE packages ERROR_VARIABLE packages
                   OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_STRIP_TRAILING_WHITESPACE)
+  # CMake breaks lines unless they begin with a blank, and a command is copied whole.
+  string(REPLACE "\n" "\n  " packages "${packages}")
   message(FATAL_ERROR "Ringside cannot be built here, since this is missing: ${missing}.\n"
-                      "scripts/install_dependencies.sh installs all that is needed. It says:\n"
-                      "${packages}\n")
+                      "All that is needed (scripts/install_dependencies.sh):\n"
+                      "  ${packages}\n")
 endfunction()
 
 # CMake's own message about a compiler names no library, so the user would come back for each.

@@ -9,6 +9,7 @@ they do anything, and what they have readers paste is there.
 import os
 import pathlib
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -52,6 +53,27 @@ def troubles_without_tools(root, work):
         yield f"test.sh without CMake does not list what is missing: {result.stderr}"
 
 
+def troubles_elsewhere(root, work, manager, library):
+    """Where packages are dnf's or zypper's, which are not here: a script stands for rpm."""
+    for tool in ("bash", "env", "python3"):
+        (work / tool).symlink_to(shutil.which(tool))
+    script = str(root / "scripts" / "install_dependencies.sh")
+    for name in (manager, "rpm"):
+        (work / name).write_text("#!/bin/bash\n[ ${!#} = gcc-c++ ]\n", encoding="ascii")
+        (work / name).chmod(0o755)
+    asked = run(script, "--no-tests", "--dry-run", env={"PATH": str(work)})
+    if not re.fullmatch(rf"As root: {manager} install binutils .*\b{library} .*\n", asked.stdout) or \
+            "gcc-c++" in asked.stdout or "atch" in asked.stdout or asked.returncode != 0:
+        yield f"{manager}: {asked.returncode}: {asked.stdout}{asked.stderr}"
+    refused = run(script, env={"PATH": str(work)})
+    if refused.returncode != 1 or "atch" not in refused.stderr:
+        yield f"{manager}: {refused.returncode}: {refused.stdout}{refused.stderr}"
+    (work / "rpm").write_text("#!/bin/bash\n", encoding="ascii")
+    whole = run(script, env={"PATH": str(work)})
+    if whole.returncode != 0 or "packages are there" not in whole.stdout:
+        yield f"{manager}: {whole.returncode}: {whole.stdout}{whole.stderr}"
+
+
 def main():
     root = pathlib.Path(sys.argv[1]).resolve()
     troubles = []
@@ -60,6 +82,9 @@ def main():
             troubles += troubles_of(root / name, refused, pathlib.Path(work))
     with tempfile.TemporaryDirectory() as work:
         troubles += troubles_without_tools(root, pathlib.Path(work))
+    for manager, library in (("dnf", "json-devel"), ("zypper", "nlohmann_json-devel")):
+        with tempfile.TemporaryDirectory() as work:
+            troubles += troubles_elsewhere(root, pathlib.Path(work), manager, library)
     print(*troubles, f"{len(troubles)} troubles", sep="\n")
     return 1 if troubles else 0
 
