@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # Makes a .deb, an .rpm and a .tar.gz of what the wheel has: programs that need glibc 2.28 and no other
-# library. They are in OUTPUT_DIRECTORY/MACHINE/packages.
+# library. They are in dist/, and in OUTPUT_DIRECTORY/MACHINE/packages.
 #
 #   build_packages.sh [x86_64|aarch64] [OUTPUT_DIRECTORY]     default: this machine's, and build/wheel
 #
@@ -45,4 +45,4 @@ cmake --build "$work/packaging" >> "$work/packages.log"
   exit 1
 }
 rm -rf "$work/packages/_CPack_Packages"
-ls -l "$work/packages"
+scripts/add_to_dist.sh "${wheels[0]}" "$work"/packages/*

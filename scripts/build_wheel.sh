@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# Builds the wheel that runs with any glibc from 2.28 on, and shows that it does.
+# Builds the wheel that runs with any glibc from 2.28 on, shows that it does, and puts it into dist/.
 #
 #   build_wheel.sh [x86_64|aarch64] [OUTPUT_DIRECTORY]     default: this machine's, and build/wheel
 #
@@ -228,3 +228,4 @@ export _PYTHON_HOST_PLATFORM=linux-$machine
 python3 test/wheel/check_symbols.py "$work"/dist/nccl_ringside-*.whl --glibc "$glibc"
 "$tools/auditwheel" show "$work"/dist/nccl_ringside-*.whl | tee "$work/auditwheel.log"
 grep -q "manylinux_${glibc/./_}_$machine" "$work/auditwheel.log"
+scripts/add_to_dist.sh "$work"/dist/nccl_ringside-*.whl

@@ -15,7 +15,7 @@ packages=(binutils cmake g++ libcli11-dev libmicrohttpd-dev libpugixml-dev libsi
   libsqlite3-dev ninja-build nlohmann-json3-dev node-d3 python3 zlib1g-dev)
 test_packages=(catch2 curl libbenchmark-dev)
 development_packages=(abigail-tools ccache chromium chromium-driver clang-14 clang-format-14
-  clang-tidy-14 g++-aarch64-linux-gnu iproute2 libclang-rt-14-dev libmpich-dev libopenmpi-dev
+  clang-tidy-14 g++-aarch64-linux-gnu iproute2 libclang-rt-14-dev libmpich-dev libopenmpi-dev libslurm-dev
   mmdebstrap mpich munge openmpi-bin procps prometheus python3-selenium python3-venv qemu-user-static
   rpm shellcheck slurm-wlm)
 dry_run=false

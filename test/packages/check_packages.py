@@ -122,7 +122,11 @@ def check_built(source, build, place):
             package.name, build / "test/host/nccl_host", operations_of(source))
     require(sorted(trees) == [".deb", ".gz"] and trees[".deb"] == trees[".gz"],
             f"they differ: {[sorted(tree)[:5] for tree in trees.values()]}")
-    for wanted in (PLUGIN, "share/man/man1/ringside-run.1", "lib/cmake/ringside/ringside-config.cmake"):
+    # The recipe of the images copies a file of the .deb.
+    recipe = (source / "Containerfile").read_text(encoding="utf-8")
+    copied = re.search(r"^COPY --from=ringside /usr/(\S+) /$", recipe, re.M)
+    require(copied and f"/{pathlib.Path(copied.group(1)).name}\"" in recipe, "the Containerfile")
+    for wanted in (copied.group(1), PLUGIN, "share/man/man1/ringside-run.1", "lib/cmake/ringside/ringside-config.cmake"):
         require(wanted in trees[".deb"], f"the packages have no {wanted}")
 
 

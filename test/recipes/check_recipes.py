@@ -7,6 +7,7 @@ the Python package kubernetes-validate is installed.
 usage: check_recipes.py SOURCE RINGSIDE PLUGIN NCCL_HOST
        check_recipes.py SOURCE                            the files of Kubernetes alone
 """
+import ctypes
 import importlib
 import os
 import pathlib
@@ -162,6 +163,19 @@ def check_epilog(cluster, given):
     cluster.run("ringside", "lint", cluster.place / "traces/42")
 
 
+def check_spank(cluster):
+    """It compiles, and a job of Slurm could load it; test/slurm starts one with it."""
+    if not os.path.exists("/usr/include/slurm/spank.h"):
+        return "the SPANK plugin is not compiled: there is no libslurm-dev"
+    library = cluster.place / "spank_ringside.so"
+    cluster.run("cc", "-shared", "-fPIC", "-Wall", "-Wextra", "-Werror", "-o", library,
+                cluster.examples / "slurm/spank_ringside.c")
+    loaded = ctypes.CDLL(str(library), mode=os.RTLD_LAZY)
+    require(ctypes.string_at(ctypes.addressof(ctypes.c_char.in_dll(loaded, "plugin_type"))) == b"spank" and
+            loaded.slurm_spank_init and loaded.slurm_spank_task_init, "the names that Slurm looks for")
+    return "Slurm's headers have nothing to say to the SPANK plugin"
+
+
 def check_enroot(cluster, given):
     """The hook adds variables and mounts, each once, and nothing where there is no plugin."""
     environment, mounts = cluster.place / "environ", cluster.place / "mounts"
@@ -261,6 +275,7 @@ def main():
             check_enroot(cluster, given)
             print(check_kubernetes(cluster.examples))
             print(check_unit(cluster))
+            print(check_spank(cluster))
         except Failure as error:
             print(error, file=sys.stderr)
             return 1

@@ -148,6 +148,22 @@ def check_recipes(cluster, options):
     require("ringside" not in left, f"left in /dev/shm: {left}")
 
 
+def check_spank(cluster, options):
+    """The option of examples/slurm/spank_ringside.c, with what else would profile the job switched off."""
+    if not (cluster.place / "plugstack.conf").exists():
+        print("the SPANK plugin is not compiled: there is no libslurm-dev")
+        return
+    lone = cluster.place / "lone.sh"
+    for option, traces in (("--ringside=" + str(cluster.place / "spank"), cluster.place / "spank"),
+                           ("--ringside", None)):
+        before = set(cluster.place.glob("traces/*"))
+        cluster.run("env", "RINGSIDE=off", "srun", option, "--nodes=2", "--ntasks-per-node=1", lone, 5)
+        if traces is None:
+            (traces,) = set(cluster.place.glob("traces/*")) - before
+        shown = cluster.run(options.ringside, "summary", traces)
+        require("Read: 4 traces, 4 ranks on 2 hosts" in shown, f"srun {option}:\n{shown}")
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     for name in ("ringside", "plugin", "ranks", "recipes", "work"):
@@ -155,7 +171,7 @@ def main():
     parser.add_argument("--ringside-mpi", type=pathlib.Path)
     options = parser.parse_args()
     shutil.rmtree(options.work, ignore_errors=True)
-    cluster = Cluster(options.work, options.ringside.parent, options.recipes)
+    cluster = Cluster(options.work, options.ringside.parent, options.plugin, options.recipes)
     try:
         cluster.start()
         values = {"place": cluster.place, "local": cluster.local, "ringside": options.ringside,
@@ -172,6 +188,7 @@ def main():
         check_end(cluster, options, job)
         check_mpi(cluster, options)
         check_recipes(cluster, options)
+        check_spank(cluster, options)
     except CannotRun as reason:
         print(f"skipped: {reason}")
         sys.exit(77)

@@ -55,12 +55,13 @@ def _checked(*words, **options):
 class Cluster:
     """Made by start(), gone after stop(). `place` is a directory that all nodes see; `local` is one of
     which each node has its own. The nodes have `programs` as /opt/ringside/bin, and of the `recipes`
-    TaskProlog and Epilog."""
+    TaskProlog and Epilog, and the SPANK plugin where Slurm's headers are, with NCCL's `plugin`."""
 
-    def __init__(self, place, programs, recipes):
+    def __init__(self, place, programs, plugin, recipes):
         self.place = pathlib.Path(place)
         self.local = self.place / "local"
         self.programs = programs
+        self.plugin = plugin
         self.recipes = recipes
         self.network = Network(f"ringside-slurm-{os.getpid()}-", LOGIN, NODES, "10.78.0")
         self.environment = os.environ | {"SLURM_CONF": str(self.place / "slurm.conf")}
@@ -126,6 +127,11 @@ class Cluster:
             (self.place / name).mkdir(parents=True)
         for script in ("task_prolog.sh", "epilog.sh"):
             shutil.copy(self.recipes / script, self.place)
+        if pathlib.Path("/usr/include/slurm/spank.h").exists():
+            _checked("cc", "-shared", "-fPIC", "-Wall", "-Wextra", "-Werror",
+                     "-o", f"{self.place}/spank_ringside.so", f"{self.recipes}/spank_ringside.c")
+            (self.place / "plugstack.conf").write_text(
+                f"required {self.place}/spank_ringside.so plugin={self.plugin}\n", encoding="ascii")
         key = self.place / "munge.key"
         key.write_bytes(os.urandom(1024))
         key.chmod(0o400)
