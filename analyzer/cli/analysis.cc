@@ -371,6 +371,12 @@ bool is_any_there(const std::vector<std::string>& kineto) {
   return false;
 }
 
+bool has_dump(const Analysis& analysis) {
+  return !analysis.dumps.files.empty() ||
+         std::any_of(analysis.traces.files.begin(), analysis.traces.files.end(),
+                     [](const model::TraceFile& file) { return !file.process.tells_begin; });
+}
+
 bool load_traces(const AnalysisOptions& options, Analysis& analysis) {
   if (!is_any_there(options.kineto)) {
     return false;
@@ -428,6 +434,11 @@ bool load_traces(const AnalysisOptions& options, Analysis& analysis) {
                  !options.dumps.takes_others ? "dump"
                  : options.dumps.takes_dumps ? "trace or dump"
                                              : "trace");
+    return false;
+  }
+  if (!options.dumps.prefix.empty() && !has_dump(analysis)) {
+    tell("ringside: --prefix: no dump of PyTorch's Flight Recorder here is named " +
+         options.dumps.prefix + " and a rank");
     return false;
   }
   return true;

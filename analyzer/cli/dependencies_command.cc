@@ -188,11 +188,13 @@ void add_dependencies(CLI::App& app, Chosen& chosen) {
       ->add_option("--rank", options->selection.ranks,
                    "Only the traces of this rank; may be repeated")
       ->type_name("NUMBER")
+      ->allow_extra_args(false)
       ->group(kSelectionGroup);
   command
       ->add_option("--thread", options->choice.threads,
                    "Only calls of this thread; may be repeated")
       ->type_name("NUMBER")
+      ->allow_extra_args(false)
       ->group(kSelectionGroup);
   command
       ->add_option("--annotation", options->choice.annotation,
