@@ -8,7 +8,7 @@ function(ringside_embed_page target directory)
   set(source "${CMAKE_CURRENT_SOURCE_DIR}/${directory}")
   set(output "${CMAKE_CURRENT_BINARY_DIR}/page_text.cc")
   set(modules address bandwidth_chart chart element format heat_map iterations_chart
-      network_chart rows sections shares_chart table wait_map)
+      network_chart one_rank rows sections shares_chart table wait_map)
   list(TRANSFORM modules REPLACE "(.+)" "${source}/\\1.js" OUTPUT_VARIABLE files)
   add_custom_command(
     OUTPUT "${output}"

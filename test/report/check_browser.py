@@ -158,6 +158,36 @@ def check_contrast(page):
     page.set_media()
 
 
+def check_one_rank(page):
+    """A click on a rank opens its rows of all tables; the address brings them back."""
+    page.driver.refresh()
+    assert set(page.column("one-rank_shares", 0)) == {"rank 5"}, "the worst rank is there at first"
+    page.run("[...document.querySelectorAll(\"table[data-table='shares'] td a\")]"
+             ".find((link) => link.textContent === 'rank 11').click()")
+    time.sleep(0.1)
+    assert "one-rank.of=rank%2011" in page.run("return location.hash"), page.run("return location.hash")
+    page.driver.refresh()
+    for table in ("one-rank_shares", "one-rank_stragglers_ranks", "one-rank_critical-path_ranks"):
+        assert page.column(table, 0) == ["rank 11"], table
+    assert page.count("table[data-table='one-rank_network_links'] tbody tr") > 0
+    page.run("location.hash = ''")
+
+
+def check_help(page):
+    """Titles of columns explain themselves, what does not fit says so, and what is empty is a line."""
+    title = page.run("return document.querySelector(\"table[data-table='shares'] a.def\").title")
+    assert "Every moment of a rank" in title, title
+    seen = "return getComputedStyle(document.querySelector('#late .bar .sideways')).display !== 'none'"
+    assert not page.run(seen)
+    page.driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride",
+                                {"width": 390, "height": 844, "deviceScaleFactor": 2, "mobile": True})
+    time.sleep(0.3)
+    assert page.run(seen)
+    page.driver.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
+    assert page.run("return [...document.querySelectorAll('#sections section.words')].map((one) => one.id)") == \
+        ["topology", "stuck", "mismatches"], page.run("return document.getElementById('sections').lastElementChild.id")
+
+
 def check_address(page, path):
     """The address has what is chosen, and an address brings it back; all has an id to link to."""
     page.driver.get(f"{path.as_uri()}#time&shares.sort=-waiting_ns&shares.filter=%22rank%201%22")
@@ -312,6 +342,8 @@ def main():
                 check(page)
             check_charts(page)
             check_contrast(page)
+            check_one_rank(page)
+            check_help(page)
             check_commands(page, ringside, directory)
             check_download(page, directory)
             check_address(page, late)

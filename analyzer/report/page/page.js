@@ -15,6 +15,19 @@ function orderSections(data) {
     if (!ids.includes(section.id)) section.remove();
   if (first && sectionOf(first.section) && sectionOf(first.section).parentNode === place)
     place.prepend(sectionOf(first.section));
+}
+
+// Sections without a figure are a line each, behind the others.
+function orderWords(data) {
+  const place = sectionOf('sections');
+  for (const [id] of sectionsOf(data)) {
+    const section = sectionOf(id);
+    if (section.parentNode !== place || section.children.length > 2 ||
+        section.querySelector('table, svg'))
+      continue;
+    section.classList.add('words');
+    if (section !== place.firstElementChild) place.append(section);
+  }
   sectionOf('contents')
       .replaceChildren(...[...place.children, sectionOf('glossary')].map(
           (section) =>
@@ -60,6 +73,7 @@ function main() {
   readAddress();
   addSection('sections', (place, all) => orderSections(all), data);
   for (const [id, add] of sectionsOf(data)) addSection(id, add, data);
+  orderWords(data);
   showPlace();
 }
 

@@ -8,6 +8,7 @@ import {durationText, gbsText, integerText, kNone, percentText, prose, severityM
 import {drawIterations} from 'page/iterations_chart';
 import {drawWaitMap} from 'page/wait_map';
 import {drawMatrix} from 'page/network_chart';
+import {addOneRank, hasRanks} from 'page/one_rank';
 import {objects} from 'page/rows';
 import {drawShares} from 'page/shares_chart';
 import {addTable} from 'page/table';
@@ -16,6 +17,7 @@ export const kTitles = {
   runs: 'Runs side by side',
   late: 'Late ranks',
   time: 'Time of each rank',
+  'one-rank': 'One rank',
   bandwidth: 'Bandwidth',
   network: 'Network',
   topology: 'GPUs, links and adapters',
@@ -89,7 +91,7 @@ function addHealth(data) {
                     href: `#finding-${i + 1}`,
                     'aria-label': 'Link to this finding'
                   }, '#'),
-                  ...[['See', finding.command], ['Timeline', finding.timeline]]
+                  ...[['See', finding.command], ['For Perfetto', finding.timeline]]
                       .filter(([, command]) => command)
                       .map(([title, command]) => commandLine(title, command))))));
   const figures = [
@@ -134,6 +136,7 @@ function addLate(place, data) {
   }
   if (data.wait_maps_left_out)
     addNotes(place, [`${data.wait_maps_left_out} more runs are not drawn`]);
+  addTable(place, 'stragglers_slow', data.tables.stragglers_slow);
   addTable(place, 'stragglers_ranks', data.tables.stragglers_ranks);
   addNotes(place, notes);
 }
@@ -259,6 +262,15 @@ function addDocument(place, data, id, tables, otherwise) {
 const documentOf = (id, tables, otherwise) => (place, data) =>
     addDocument(place, data, id, tables, otherwise);
 
+// The numbers of the verdicts say nothing more where all operations match.
+function addMismatches(place, data) {
+  const differs = objects(data.tables.match_verdicts)
+                      .some(({communicator, run, matched, ...others}) =>
+                                Object.values(others).some((count) => count > 0));
+  const tables = differs ? ['match_sides', 'match_verdicts'] : [];
+  addDocument(place, data, 'mismatches', tables, 'All operations match.');
+}
+
 function addRuns(place, data) {
   const changes = Object.keys(data.tables).filter((key) => key.startsWith('changes_'));
   addDocument(place, data, 'runs', ['runs', 'kinds', ...changes], '');
@@ -269,16 +281,17 @@ export function sectionsOf(data) {
   const isOfRuns = 'runs' in data.tables;
   const hasTimes = 'bandwidth' in data.tables;  // dumps have none
   return kSections.filter(
-      ([id]) => id === 'health' ||
-          ((id === 'runs') === isOfRuns && (isOfRuns || hasTimes || !kOfTimes.includes(id))));
+      ([id]) => id === 'health' || (id === 'one-rank' && !isOfRuns && hasTimes && hasRanks(data)) ||
+          (id !== 'one-rank' && (id === 'runs') === isOfRuns && (isOfRuns || hasTimes || !kOfTimes.includes(id))));
 }
 
 const kOfTimes =
-    ['late', 'time', 'bandwidth', 'network', 'topology', 'iterations', 'critical-path'];
+    ['late', 'time', 'one-rank', 'bandwidth', 'network', 'topology', 'iterations', 'critical-path'];
 
 // By id, in the order in which they are drawn.
 const kSections = [
   ['health', (place, data) => addHealth(data)], ['runs', addRuns], ['late', addLate], ['time', addTime],
+  ['one-rank', addOneRank],
   ['bandwidth', addBandwidth], ['network', addNetwork],
   [
     'topology',
@@ -298,10 +311,7 @@ const kSections = [
         'Nothing is in flight in these traces. Dumps, and traces that were closed or recovered, ' +
             'show what a job is stuck in.')
   ],
-  [
-    'mismatches',
-    documentOf('mismatches', ['match_sides', 'match_verdicts'], 'All operations match.')
-  ],
+  ['mismatches', addMismatches],
   [
     'communicators',
     documentOf('communicators', ['communicators_communicators'], 'There is no communicator.')

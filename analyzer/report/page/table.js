@@ -8,6 +8,11 @@ import {cellText, integerText, kNone} from 'page/format';
 
 const kRowsAtFirst = 20;
 
+// What the glossary says, as a line.
+function glossaryText(id) {
+  return document.getElementById(id).nextElementSibling.textContent.replace(/\s+/g, ' ').trim();
+}
+
 // The place at which the figure of a column is defined, by the column's key.
 const kDefinitions = {
   bytes: 'message',
@@ -69,7 +74,7 @@ const kDefinitionsOfTable = {
 };
 
 function definitionOf(tableKey, key) {
-  const own = kDefinitionsOfTable[tableKey] || {};
+  const own = kDefinitionsOfTable[tableKey.replace('one-rank_', '')] || {};
   return key in own ? own[key] : kDefinitions[key];
 }
 
@@ -104,7 +109,7 @@ function tableHead(key, table, state, sortBy) {
           'a', {
             class: 'def',
             href: `#g-${definition}`,
-            title: `Definition of ${title}`,
+            title: glossaryText(`g-${definition}`),
             'aria-label': `Definition of ${title}`
           },
           '?'));
@@ -116,12 +121,19 @@ function tableHead(key, table, state, sortBy) {
   return element('thead', {}, element('tr', {}, ...cells));
 }
 
+function sectionOfRanks() { return document.getElementById('one-rank'); }
+
+function openRank(rank) { document.dispatchEvent(new CustomEvent('rank', {detail: rank})); }
+
 function tableRow(table, row) {
   return element('tr', {}, ...row.map((value, index) => {
     const column = table.columns[index];
     const text = cellText(value, column);
     const kind = isNumeric(column) ? 'number' : text.length > 40 ? 'text' : '';
-    return element('td', {class: `${kind}${text === kNone ? ' none' : ''}` || null}, text);
+    const shown = column[0] === 'rank' && /^rank \d+$/.test(text) && sectionOfRanks() ?
+        element('a', {href: '#one-rank', onclick: () => openRank(text)}, text) :
+        text;
+    return element('td', {class: `${kind}${text === kNone ? ' none' : ''}` || null}, shown);
   }));
 }
 
@@ -142,6 +154,7 @@ export function addTable(place, key, given, title) {
     heads: []
   };
   const body = element('tbody');
+  const sideways = element('span', {class: 'note sideways', hidden: ''}, 'more columns to the right →');
   const count = element('span', {class: 'note', 'aria-live': 'polite'});
   const more = element('button', {
     type: 'button',
@@ -200,6 +213,14 @@ export function addTable(place, key, given, title) {
     },
   }) :
                                          null;
+  const scroll = element(
+      'div', {class: 'scroll', tabindex: 0, role: 'region', 'aria-label': title || given.title},
+      element('table', {'data-table': key}, tableHead(key, table, state, sortBy), body));
+  const showWidth = () => {
+    sideways.hidden = scroll.scrollLeft + scroll.clientWidth >= scroll.scrollWidth - 1;
+  };
+  scroll.addEventListener('scroll', showWidth);
+  new ResizeObserver(showWidth).observe(scroll);
   place.append(
       element(
           'h3', {id: `table-${key}`}, title || given.title,
@@ -210,11 +231,9 @@ export function addTable(place, key, given, title) {
                 'aria-label': `Link to ${title || given.title}`
               },
               '#')),
+      scroll,
       element(
-          'div', {class: 'scroll', tabindex: 0, role: 'region', 'aria-label': title || given.title},
-          element('table', {'data-table': key}, tableHead(key, table, state, sortBy), body)),
-      element(
-          'div', {class: 'bar'}, count, more, filter,
+          'div', {class: 'bar'}, count, sideways, more, filter,
           csvButton(key, () => csvText(given.columns.map((column) => column[0]), given.rows))));
   draw();
   return true;
