@@ -1,16 +1,34 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "plugin/session/directories.h"
 
+#include <cstdlib>
+#include <string_view>
+
 #include "plugin/session/control_place.h"
 
 namespace ringside::session {
+namespace {
+
+// One process of a host says for all what they would find: launchers number those of a host.
+bool is_first_of_host() {
+  for (const char* const name :
+       {"LOCAL_RANK", "OMPI_COMM_WORLD_LOCAL_RANK", "SLURM_LOCALID", "MPI_LOCALRANKID"}) {
+    if (const char* const value = std::getenv(name); value != nullptr) {
+      return std::string_view(value) == "0";
+    }
+  }
+  return true;
+}
+
+}  // namespace
 
 std::string Directories::make(const config::Config& config, const std::string& stem) {
   const std::string& parent = config.ring_directory;
   std::string left_over;
   if (!parent.empty()) {
     std::size_t bytes = 0;
-    if (const std::size_t dead = RingDirectory::count_left_over(parent, bytes); dead != 0) {
+    const std::size_t dead = is_first_of_host() ? RingDirectory::count_left_over(parent, bytes) : 0;
+    if (dead != 0) {
       left_over = parent + " holds the rings of " + std::to_string(dead) +
                   " processes that have died (" + std::to_string(bytes >> 20) +
                   " MiB): `ringside recover " + parent + "` makes traces of them and removes them";

@@ -364,9 +364,21 @@ def death(run, how, after, timing, journal_bytes):
     return done.stdout
 
 
+def left_rings(run):
+    """What a process that died has left is said by the first process of a host alone."""
+    run.host("--death", "kill", "--kill-after", "20")
+    for rank, times in (("0", 1), ("3", 0)):
+        run.host(LOCAL_RANK=rank)
+        said = run.stderr.count(f"{run.rings} holds the rings of 1 processes that have died")
+        require(said == times, f"of local rank {rank}: {run.stderr}")
+    shutil.rmtree(run.rings)
+    run.rings.mkdir()
+
+
 def deaths(run):
     require(run.options.ringside, "--ringside is needed")
     run.files = run.files[:1]
+    left_rings(run)
     calls = len(expected.Recording(run.files[0]).calls)
     chance = random.Random(run.options.seed)
     for number in range(run.options.repeat):
