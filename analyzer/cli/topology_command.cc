@@ -39,14 +39,17 @@ std::optional<metrics::MeshKind> kind_named(const std::string& name) {
              : std::optional(static_cast<metrics::MeshKind>(found - names.begin()));
 }
 
-// The whole of a file that is no trace, but tells a topology; empty if it is anything else.
+// The whole of a file that is no trace, but has a topology; empty if it is anything else. A table
+// of nvidia-smi may be in a longer report, and traces begin as JSON does.
 std::string text_of_topology(const std::string& path) {
+  constexpr std::size_t kBegin = std::size_t{1} << 20;
   std::error_code error;
   if (!std::filesystem::is_regular_file(path, error)) {
     return {};
   }
   std::ifstream file(path, std::ios::binary);
-  std::string text(4096, '\0');
+  const bool is_json = file.peek() == '[' || file.peek() == '{';
+  std::string text(is_json ? 0 : kBegin, '\0');
   file.read(text.data(), static_cast<std::streamsize>(text.size()));
   text.resize(static_cast<std::size_t>(file.gcount()));
   if (!load::topology_format(text)) {
@@ -67,8 +70,7 @@ ExitStatus run_on_file(const TopologyOptions& options, const std::string& text) 
     return kExitNoInput;
   }
   return show_document(
-      report::topology_file_document(file->machine, file->labels, file->source,
-                                     file->tells_switches, kind_named(options.assumed)),
+      report::topology_file_document(*file, options.is_for_people(), kind_named(options.assumed)),
       options, kExitOk);
 }
 
@@ -80,7 +82,7 @@ ExitStatus run_topology(const TopologyOptions& options) {
     }
     if (!text.empty()) {
       tell("ringside topology: " + input +
-           " is the topology of one host from another tool: give it alone, without --mesh.");
+           " is a topology from another tool: give it alone, without --mesh.");
       return kExitUsage;
     }
   }

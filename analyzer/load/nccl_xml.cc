@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // NCCL's own dump of its topology (NCCL_TOPO_DUMP_FILE), as NCCL 2.29.7 writes it: a system of
-// CPUs, below them PCI bridges, and below these GPUs with their NVLinks, and network adapters.
+// CPUs, below them PCI switches (one node each), and below these GPUs with their NVLinks, and
+// network adapters. CPUs of several hosts of one NVLink domain differ in host_hash. RCCL writes
+// the same, with XGMI.
 #include <algorithm>
 #include <array>
 #include <charconv>
@@ -16,12 +18,14 @@
 #include <pugixml.hpp>
 
 #include "analyzer/load/topology_file.h"
+#include "analyzer/model/joined.h"
 
 namespace ringside::load {
 namespace {
 
 constexpr unsigned kMostLinks = 1000;
 constexpr int kMostDepth = 64;
+constexpr std::size_t kNamed = 8;  // of a list
 
 std::optional<unsigned> number_of(const pugi::xml_node& node, const char* name) {
   const char* const text = node.attribute(name).value();
@@ -43,20 +47,24 @@ std::optional<std::uint32_t> generation_of(const pugi::xml_node& pci) {
 
 void add_links(const pugi::xml_node& node, topology::Gpu& gpu, std::string& error) {
   constexpr std::string_view kSwitchClass = "0x068000";
-  for (const pugi::xml_node& nvlink : node.children("nvlink")) {
-    const std::string_view type = nvlink.attribute("tclass").value();
-    const auto count = number_of(nvlink, "count");
+  for (const pugi::xml_node& child : node.children()) {
+    const std::string_view name = child.name();
+    if (name != "nvlink" && name != "xgmi") {
+      continue;
+    }
+    const std::string_view type = child.attribute("tclass").value();
+    const auto count = number_of(child, "count");
     if (!count || *count > kMostLinks) {
-      error = "an nvlink of GPU " + gpu.pci + " has no count that can be";
+      error = "an " + std::string(name) + " of GPU " + gpu.pci + " has no count that can be";
     }
     for (unsigned i = 0; i < std::min(count.value_or(0), kMostLinks); ++i) {
       topology::NvLink link;
       link.number = static_cast<std::uint32_t>(gpu.links.size());
       link.is_up = true;
-      link.remote = type == kSwitchClass       ? topology::Remote::kSwitch
-                    : type.starts_with("0x03") ? topology::Remote::kGpu
-                                               : topology::Remote::kOther;
-      link.remote_pci = topology::sysfs_address(nvlink.attribute("target").value());
+      link.remote = type == kSwitchClass                         ? topology::Remote::kSwitch
+                    : type.starts_with("0x03") || name == "xgmi" ? topology::Remote::kGpu
+                                                                 : topology::Remote::kOther;
+      link.remote_pci = topology::sysfs_address(child.attribute("target").value());
       gpu.links.push_back(std::move(link));
     }
   }
@@ -69,11 +77,14 @@ struct Place {
   std::optional<std::int32_t> numa_node;
 };
 
-void add_gpu(const pugi::xml_node& node, const Place& place, TopologyFile& file,
+void add_gpu(const pugi::xml_node& node, const Place& place, model::TopologyHost& host,
              std::string& error) {
   topology::Gpu gpu;
   gpu.index = number_of(node, "dev").value_or(0);
   gpu.pci = place.address;
+  if (const auto part = number_of(node, "mlopart")) {
+    gpu.pci += " part " + std::to_string(*part);  // a GPU that is divided: two ranks, one device
+  }
   gpu.pci_path = place.path;
   gpu.numa_node = place.numa_node;
   gpu.pcie_generation = place.generation;
@@ -84,44 +95,54 @@ void add_gpu(const pugi::xml_node& node, const Place& place, TopologyFile& file,
   }
   add_links(node, gpu, error);
   const auto rank = number_of(node, "rank");
-  file.labels.push_back(rank ? "rank " + std::to_string(*rank)
+  host.labels.push_back(rank ? "rank " + std::to_string(*rank)
                              : "GPU " + std::to_string(gpu.index));
-  file.machine.gpus.push_back(std::move(gpu));
+  host.machine.gpus.push_back(std::move(gpu));
 }
 
-void add_ports(const pugi::xml_node& nic, const Place& place, TopologyFile& file) {
+// The ports of InfiniBand and RoCE adapters begin with 1, and an interface for sockets has 0.
+void add_ports(const pugi::xml_node& nic, const Place& place, topology::Machine& machine,
+               std::set<std::string>& sockets) {
   for (const pugi::xml_node& net : nic.children("net")) {
     topology::Port port;
     port.device = net.attribute("name").value();
-    port.number = number_of(net, "port").value_or(0);
-    if (port.number == 0 && std::string_view(net.attribute("guid").value()) == "0x0") {
-      continue;  // an interface for sockets: ports of adapters begin with 1
+    const auto number = number_of(net, "port");
+    if (number == 0U) {
+      sockets.insert(port.device);
+      continue;
     }
+    port.number = number.value_or(0);
     port.pci = place.address;
     port.pci_path = place.path;
     port.numa_node = place.numa_node;
     if (const auto speed = number_of(net, "speed")) {
       port.rate_mbit_s = *speed;
     }
-    file.machine.ports.push_back(std::move(port));
+    machine.ports.push_back(std::move(port));
   }
 }
 
-void read_below(const pugi::xml_node& parent, const Place& place, int depth, TopologyFile& file,
-                std::string& error) {
+struct Found {
+  model::TopologyHost& host;
+  std::set<std::string>& sockets;  // names of interfaces
+  std::string& error;
+};
+
+void read_below(const pugi::xml_node& parent, const Place& place, int depth, const Found& found) {
   for (const pugi::xml_node& node : parent.children()) {
     const std::string_view name = node.name();
     if (name == "gpu") {
-      add_gpu(node, place, file, error);
+      add_gpu(node, place, found.host, found.error);
     } else if (name == "nic") {
-      add_ports(node, place, file);
+      add_ports(node, place, found.host.machine, found.sockets);
     } else if (name == "pci" && depth < kMostDepth) {
       Place below = place;
       below.address = topology::sysfs_address(node.attribute("busid").value());
       below.path += '/' + below.address;
       below.generation = generation_of(node);
       below.width = number_of(node, "link_width");
-      read_below(node, below, depth + 1, file, error);
+      below.width = below.width == 0U ? std::nullopt : below.width;  // NCCL could not read it
+      read_below(node, below, depth + 1, found);
     }
   }
 }
@@ -142,9 +163,31 @@ void know_gpus(topology::Machine& machine) {
   }
 }
 
+std::vector<std::string_view> parts_of(std::string_view path) {
+  std::vector<std::string_view> parts;
+  for (std::size_t at = 0; at < path.size(); at += parts.back().size() + 1) {
+    parts.push_back(path.substr(at, path.find('/', at) - at));
+  }
+  return parts;
+}
+
+// As NCCL counts: one switch at most between both is PIX, and several are PXB.
+const char* distance(const topology::Gpu& gpu, const topology::Port& port) {
+  const auto one = parts_of(gpu.pci_path);
+  const auto other = parts_of(port.pci_path);
+  const auto common = static_cast<std::size_t>(
+      std::mismatch(one.begin(), one.end(), other.begin(), other.end()).first - one.begin());
+  if (common == 0) {
+    return gpu.numa_node == port.numa_node ? "NODE" : "SYS";
+  }
+  return common == 1                                              ? "PHB"
+         : common + 1 >= one.size() && common + 1 >= other.size() ? "PIX"
+                                                                  : "PXB";
+}
+
 }  // namespace
 
-std::optional<TopologyFile> read_nccl_xml(std::string_view text, std::string& error) {
+std::optional<model::TopologyFile> read_nccl_xml(std::string_view text, std::string& error) {
   pugi::xml_document document;
   const pugi::xml_parse_result parsed = document.load_buffer(text.data(), text.size());
   if (!parsed) {
@@ -152,25 +195,55 @@ std::optional<TopologyFile> read_nccl_xml(std::string_view text, std::string& er
             std::to_string(parsed.offset);
     return std::nullopt;
   }
-  TopologyFile file;
+  model::TopologyFile file;
   file.source = "NCCL's topology dump";
-  for (const pugi::xml_node& cpu : document.child("system").children("cpu")) {
+  std::set<std::string> sockets;
+  const pugi::xml_node system = document.child("system");
+  for (const pugi::xml_node& cpu : system.children("cpu")) {
     Place place;
-    const char* const node = cpu.attribute("numaid").value();
-    place.path = std::string("cpu") + node;
+    place.path = std::string("cpu") + cpu.attribute("numaid").value();
     if (const auto number = number_of(cpu, "numaid")) {
       place.numa_node = static_cast<std::int32_t>(*number);
     }
-    read_below(cpu, place, 0, file, error);
+    const std::string name = std::string("host ") + cpu.attribute("host_hash").value();
+    auto host = std::find_if(file.hosts.begin(), file.hosts.end(),
+                             [&](const model::TopologyHost& one) { return one.name == name; });
+    if (host == file.hosts.end()) {
+      host = file.hosts.insert(host, model::TopologyHost());
+      host->name = name;
+    }
+    read_below(cpu, place, 0, {*host, sockets, error});
   }
+  std::erase_if(file.hosts, [](const auto& host) { return host.machine.gpus.empty(); });
   if (!error.empty()) {
     return std::nullopt;
   }
-  if (file.machine.gpus.empty()) {
-    error = "it has no GPU below system, cpu and pci";
+  if (file.hosts.empty()) {
+    error = system.child("cpu").child("pci")
+                ? "it has no GPU below system, cpu and pci: it is what NCCL was given "
+                  "(NCCL_TOPO_FILE), not what NCCL found; run with NCCL_TOPO_DUMP_FILE, and give "
+                  "that file"
+                : "it has no GPU below system, cpu and pci";
     return std::nullopt;
   }
-  know_gpus(file.machine);
+  file.link = system.find_node([](const auto& node) { return node.name() == std::string("xgmi"); })
+                  ? "XGMI link"
+                  : file.link;
+  for (model::TopologyHost& host : file.hosts) {
+    know_gpus(host.machine);
+    for (topology::Gpu& gpu : host.machine.gpus) {
+      // NCCL joins hosts in one dump only if they are of one clique of an NVLink fabric.
+      gpu.fabric_cluster = file.hosts.size() > 1 ? "of NCCL's topology dump" : "";
+      auto& adapters = host.adapters.emplace_back();
+      for (const topology::Port& port : host.machine.ports) {
+        adapters[distance(gpu, port)].push_back(port.device);
+      }
+    }
+  }
+  if (!sockets.empty()) {
+    file.notes.push_back("interfaces for sockets are no adapters, and left out: " +
+                         model::joined(sockets, kNamed));
+  }
   return file;
 }
 

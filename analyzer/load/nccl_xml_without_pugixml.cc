@@ -3,7 +3,7 @@
 
 namespace ringside::load {
 
-std::optional<TopologyFile> read_nccl_xml(std::string_view /*text*/, std::string& error) {
+std::optional<model::TopologyFile> read_nccl_xml(std::string_view /*text*/, std::string& error) {
   error = "this ringside was built without pugixml, which reads NCCL's XML";
   return std::nullopt;
 }

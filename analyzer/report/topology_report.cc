@@ -2,12 +2,13 @@
 #include "analyzer/report/topology_report.h"
 
 #include <algorithm>
-#include <array>
+#include <iterator>
 #include <map>
 #include <set>
 #include <utility>
 
 #include "analyzer/match/describe.h"
+#include "analyzer/metrics/file_topology.h"
 #include "analyzer/model/joined.h"
 #include "analyzer/model/natural_order.h"
 #include "analyzer/report/numbers.h"
@@ -21,7 +22,8 @@ using metrics::NvLinkDomain;
 using metrics::RankGpu;
 using metrics::Topology;
 
-constexpr std::size_t kNamed = 8;  // of a list
+constexpr std::size_t kNamed = 8;      // of a list
+constexpr std::size_t kMostShown = 4;  // matrices and trees, for people; programs get all
 
 Cell known_text(const std::string& text) {
   return text.empty() ? Cell() : Cell(text);
@@ -42,28 +44,14 @@ std::string ranks_text(const Topology& topology, const std::vector<std::uint32_t
                                          : model::joined(labels, kNamed);
 }
 
-std::pair<std::uint32_t, std::uint32_t> link_range(const Mesh& mesh) {
-  std::uint32_t least = UINT32_MAX;
-  std::uint32_t most = 0;
-  for (std::size_t one = 0; one < mesh.links.size(); ++one) {
-    for (std::size_t other = 0; other < mesh.links.size(); ++other) {
-      if (one != other) {
-        least = std::min(least, mesh.links[one][other]);
-        most = std::max(most, mesh.links[one][other]);
-      }
-    }
-  }
-  return {least == UINT32_MAX ? 0 : least, most};
-}
-
-std::string links_text(const Mesh& mesh) {
-  const auto [least, most] = link_range(mesh);
+std::string links_text(const Mesh& mesh, const std::string& link) {
+  const auto [least, most] = metrics::link_range(mesh);
   if (most == 0) {
-    return "no NVLinks between its GPUs";
+    return "no " + link + "s between its GPUs";
   }
   return (least == most ? std::to_string(most)
                         : std::to_string(least) + " to " + std::to_string(most)) +
-         " NVLinks between any two of its GPUs";
+         ' ' + link + "s between any two of its GPUs";
 }
 
 std::string kind_text(const NvLinkDomain& domain, std::optional<metrics::MeshKind> assumed) {
@@ -96,7 +84,7 @@ Table domain_table(const Topology& topology, std::optional<metrics::MeshKind> as
       models.insert(topology.ranks[rank].gpu->name);
     }
     const bool is_pair = domain.mesh && domain.ranks.size() > 1;
-    const auto [least, most] = domain.mesh ? link_range(*domain.mesh) : std::pair(0U, 0U);
+    const auto [least, most] = domain.mesh ? metrics::link_range(*domain.mesh) : std::pair(0U, 0U);
     table.rows.push_back({domain.name, std::uint64_t{domain.hosts.size()},
                           ranks_text(topology, domain.ranks),
                           known_text(model::joined(models, kNamed)),
@@ -136,34 +124,51 @@ const HostMachine* host_named(const Topology& topology, const std::string& host)
   return found == topology.hosts.end() || found->host != host ? nullptr : &*found;
 }
 
-// The adapters that are nearest to the GPU, and how near: "mlx5_0 (PIX)".
-std::string nearest_ports(const Topology& topology, const RankGpu& rank) {
-  const HostMachine* const host = host_named(topology, rank.host);
-  std::map<std::size_t, std::vector<std::string>> by_distance;
-  constexpr std::array<std::string_view, 5> kNearFirst = {"PIX", "PXB", "PHB", "NODE", "SYS"};
-  for (const topology::Port& port : host != nullptr && host->first != nullptr
-                                        ? host->first->ports
-                                        : std::vector<topology::Port>()) {
-    const std::string distance = metrics::pci_distance(*rank.gpu, port);
-    const auto* const place = std::find(kNearFirst.begin(), kNearFirst.end(), distance);
-    if (place != kNearFirst.end()) {
-      by_distance[static_cast<std::size_t>(place - kNearFirst.begin())].push_back(port.device);
+// The adapters that are nearest to a GPU, and how near: "mlx5_0 (PIX)".
+std::string nearest_of(const std::map<std::string, std::vector<std::string>>& by_distance) {
+  for (const char* const distance : {"PIX", "PXB", "PHB", "NODE", "SYS"}) {
+    if (const auto found = by_distance.find(distance); found != by_distance.end()) {
+      return model::joined(found->second, kNamed) + " (" + distance + ')';
     }
   }
-  return by_distance.empty() ? ""
-                             : model::joined(by_distance.begin()->second, kNamed) + " (" +
-                                   std::string(kNearFirst[by_distance.begin()->first]) + ')';
+  return {};
 }
 
-Table gpu_table(const Topology& topology) {
+// By rank. A file of another tool knows it; of traces the PCI paths are compared.
+std::vector<std::string> nearest_adapters(const Topology& topology,
+                                          const model::TopologyFile* file) {
+  std::vector<std::string> nearest;
+  for (const model::TopologyHost& host :
+       file != nullptr ? file->hosts : std::vector<model::TopologyHost>()) {
+    std::transform(host.adapters.begin(), host.adapters.end(), std::back_inserter(nearest),
+                   nearest_of);
+  }
+  for (std::size_t i = nearest.size(); i < topology.ranks.size(); ++i) {
+    const RankGpu& rank = topology.ranks[i];
+    const HostMachine* const host = host_named(topology, rank.host);
+    std::map<std::string, std::vector<std::string>> by_distance;
+    for (const topology::Port& port :
+         rank.gpu != nullptr && host != nullptr && host->first != nullptr
+             ? host->first->ports
+             : std::vector<topology::Port>()) {
+      by_distance[metrics::pci_distance(*rank.gpu, port)].push_back(port.device);
+    }
+    nearest.push_back(nearest_of(by_distance));
+  }
+  return nearest;
+}
+
+Table gpu_table(const Topology& topology, const model::TopologyFile* file) {
+  const std::string link = file != nullptr ? file->link : "NVLink";
+  const std::vector<std::string> nearest = nearest_adapters(topology, file);
   Table table = {"gpus",
                  "GPUs that ranks use",
                  {{"rank", "rank", Shown::kRank},
                   {"host", "host"},
                   {"pci", "PCI"},
                   {"gpu", "GPU"},
-                  {"links_up", "NVLinks", Shown::kInteger, "up"},
-                  {"links", "NVLinks", Shown::kInteger, "all"},
+                  {"links_up", link + "s", Shown::kInteger, "up"},
+                  {"links", link + "s", Shown::kInteger, "all"},
                   {"nvlink_gbytes_s", "NVLink", Shown::kNumber, "GB/s", 0},
                   {"pcie", "PCIe"},
                   {"most_pcie", "PCIe at most"},
@@ -171,19 +176,37 @@ Table gpu_table(const Topology& topology) {
                   {"nearest_adapters", "nearest adapters"},
                   {"uuid", "UUID", Shown::kNot}},
                  {}};
-  for (const RankGpu& rank : topology.ranks) {
+  for (std::size_t i = 0; i < topology.ranks.size(); ++i) {
+    const RankGpu& rank = topology.ranks[i];
     if (rank.gpu == nullptr) {
       continue;
     }
     const topology::Gpu& gpu = *rank.gpu;
     const auto up = std::count_if(gpu.links.begin(), gpu.links.end(),
-                                  [](const topology::NvLink& link) { return link.is_up == true; });
+                                  [](const topology::NvLink& one) { return one.is_up == true; });
     table.rows.push_back({rank.label, rank.host, known_text(gpu.pci), known_text(gpu.name),
                           static_cast<std::uint64_t>(up), std::uint64_t{gpu.links.size()},
                           nvlink_rate(gpu), pcie_text(gpu.pcie_generation, gpu.pcie_width),
                           pcie_text(gpu.most_pcie_generation, gpu.most_pcie_width),
-                          cell_of(gpu.numa_node), known_text(nearest_ports(topology, rank)),
-                          known_text(gpu.uuid)});
+                          cell_of(gpu.numa_node), known_text(nearest[i]), known_text(gpu.uuid)});
+  }
+  return table;
+}
+
+// Of a file that has no more: which node and adapters are near each GPU.
+Table near_table(const Topology& topology, const model::TopologyFile& file) {
+  Table table = {"gpus",
+                 "GPUs, and what is near them",
+                 {{"rank", "GPU"},
+                  {"host", "host"},
+                  {"numa_node", "node", Shown::kInteger},
+                  {"nearest_adapters", "nearest adapters"}},
+                 {}};
+  const std::vector<std::string> nearest = nearest_adapters(topology, &file);
+  for (std::size_t i = 0; i < topology.ranks.size(); ++i) {
+    const RankGpu& rank = topology.ranks[i];
+    table.rows.push_back(
+        {rank.label, rank.host, cell_of(rank.gpu->numa_node), known_text(nearest[i])});
   }
   return table;
 }
@@ -265,12 +288,12 @@ Table tree_table(const Topology& topology, std::size_t most_hosts) {
 }
 
 void say_domains(const Topology& topology, std::optional<metrics::MeshKind> assumed,
-                 Document& document) {
+                 const std::string& link, Document& document) {
   for (const NvLinkDomain& domain : topology.domains) {
     const std::string ranks = ranks_text(topology, domain.ranks);
     if (domain.mesh && domain.ranks.size() > 1) {
       document.sentences.push_back(domain.name + ", " + ranks + ": " + kind_text(domain, assumed) +
-                                   ", " + links_text(*domain.mesh) + '.');
+                                   ", " + links_text(*domain.mesh, link) + '.');
     } else if (domain.mesh) {
       document.sentences.push_back(domain.name + ", " + ranks + ": one GPU.");
     } else {
@@ -309,6 +332,32 @@ void say_agreement(const Topology& topology, Document& document) {
   }
 }
 
+void add_findings(const Topology& topology, Document& document) {
+  for (const metrics::TopologyFinding& finding : topology.findings) {
+    document.findings.push_back(
+        {finding.is_note ? Severity::kNote : Severity::kWarning, finding.kind, finding.text});
+  }
+}
+
+void add_matrices(const Topology& topology, const std::string& link, bool is_for_people,
+                  Document& document) {
+  std::size_t number = 0;
+  for (const NvLinkDomain& domain : topology.domains) {
+    ++number;
+    if (domain.mesh && domain.ranks.size() > 1 && (!is_for_people || number <= kMostShown)) {
+      document.tables.push_back(
+          mesh_table(*domain.mesh, labels_of(topology, domain),
+                     "matrix" + (number == 1 ? "" : "_" + std::to_string(number)),
+                     link + "s between the GPUs of " + domain.name));
+    }
+  }
+  if (is_for_people && topology.domains.size() > kMostShown) {
+    document.notes.push_back("the matrices and trees of " +
+                             std::to_string(topology.domains.size() - kMostShown) +
+                             " more domains are in --format json");
+  }
+}
+
 }  // namespace
 
 Table mesh_table(const Mesh& mesh, const std::vector<std::string>& labels, const std::string& key,
@@ -331,44 +380,27 @@ Table mesh_table(const Mesh& mesh, const std::vector<std::string>& labels, const
   return table;
 }
 
-Document topology_file_document(const topology::Machine& machine,
-                                const std::vector<std::string>& labels, const std::string& source,
-                                bool tells_switches, std::optional<metrics::MeshKind> assumed) {
-  Topology topology;
-  NvLinkDomain domain = {source, {source}, {}, std::nullopt, {}};
-  std::vector<metrics::MeshGpu> gpus;
-  for (std::size_t i = 0; i < machine.gpus.size(); ++i) {
-    RankGpu rank;
-    rank.label = labels[i];
-    rank.host = source;
-    rank.gpu = &machine.gpus[i];
-    gpus.push_back({rank.label, rank.host, rank.gpu});
-    domain.ranks.push_back(static_cast<std::uint32_t>(i));
-    topology.ranks.push_back(std::move(rank));
-  }
-  domain.mesh = metrics::make_mesh(gpus, domain.refusal);
-  topology.domains.push_back(std::move(domain));
-  HostMachine host;
-  host.host = source;
-  host.first = host.last = &machine;
-  topology.hosts.push_back(std::move(host));
+Document topology_file_document(const model::TopologyFile& file, bool is_for_people,
+                                std::optional<metrics::MeshKind> assumed) {
+  const Topology topology = metrics::topology_of(file);
   Document document;
   document.command = "topology";
-  say_domains(topology, assumed, document);
-  if (!tells_switches) {
+  say_domains(topology, assumed, file.link, document);
+  add_findings(topology, document);
+  document.notes = file.notes;
+  if (!file.tells_switches) {
     document.notes.emplace_back(
         "nvidia-smi does not distinguish direct links from links through switches: what is fully "
         "connected here may be switched");
   }
   document.tables.push_back(domain_table(topology, assumed));
-  const NvLinkDomain& only = topology.domains.front();
-  if (only.mesh && only.ranks.size() > 1) {
-    document.tables.push_back(mesh_table(*only.mesh, labels, "matrix", "NVLinks between the GPUs"));
-  }
-  if (tells_switches) {
-    document.tables.push_back(gpu_table(topology));
+  add_matrices(topology, file.link, is_for_people, document);
+  if (file.tells_switches) {
+    document.tables.push_back(gpu_table(topology, &file));
     document.tables.push_back(port_table(topology));
-    document.tables.push_back(tree_table(topology, 1));
+    document.tables.push_back(tree_table(topology, is_for_people ? kMostShown : SIZE_MAX));
+  } else {
+    document.tables.push_back(near_table(topology, file));
   }
   return document;
 }
@@ -377,36 +409,18 @@ Document topology_document(const Topology& topology, bool is_for_people,
                            std::optional<metrics::MeshKind> assumed) {
   Document document;
   document.command = "topology";
-  say_domains(topology, assumed, document);
+  say_domains(topology, assumed, "NVLink", document);
   say_agreement(topology, document);
   if (assumed) {
     document.notes.emplace_back(
         "the kind of each domain is not what was read, but what --assume-kind says");
   }
-  for (const metrics::TopologyFinding& finding : topology.findings) {
-    document.findings.push_back(
-        {finding.is_note ? Severity::kNote : Severity::kWarning, finding.kind, finding.text});
-  }
+  add_findings(topology, document);
   document.tables.push_back(domain_table(topology, assumed));
-  std::size_t number = 0;
-  constexpr std::size_t kMostMatrices = 4;  // for people; programs get all
-  for (const NvLinkDomain& domain : topology.domains) {
-    ++number;
-    if (domain.mesh && domain.ranks.size() > 1 && (!is_for_people || number <= kMostMatrices)) {
-      document.tables.push_back(
-          mesh_table(*domain.mesh, labels_of(topology, domain),
-                     "matrix" + (number == 1 ? "" : "_" + std::to_string(number)),
-                     "NVLinks between the GPUs of " + domain.name));
-    }
-  }
-  if (is_for_people && topology.domains.size() > kMostMatrices) {
-    document.notes.push_back("the matrices and trees of " +
-                             std::to_string(topology.domains.size() - kMostMatrices) +
-                             " more domains are in --format json");
-  }
-  document.tables.push_back(gpu_table(topology));
+  add_matrices(topology, "NVLink", is_for_people, document);
+  document.tables.push_back(gpu_table(topology, nullptr));
   document.tables.push_back(port_table(topology));
-  document.tables.push_back(tree_table(topology, is_for_people ? kMostMatrices : SIZE_MAX));
+  document.tables.push_back(tree_table(topology, is_for_people ? kMostShown : SIZE_MAX));
   std::vector<std::string> once;
   for (const HostMachine& host : topology.hosts) {
     if (host.first != nullptr && host.first == host.last) {

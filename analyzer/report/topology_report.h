@@ -8,6 +8,7 @@
 #include <string>
 
 #include "analyzer/metrics/topology.h"
+#include "analyzer/model/topology_file.h"
 #include "analyzer/report/document.h"
 
 namespace ringside::report {
@@ -16,11 +17,9 @@ namespace ringside::report {
 Document topology_document(const metrics::Topology& topology, bool is_for_people,
                            std::optional<metrics::MeshKind> assumed);
 
-/// The topology of one host from a file of another tool. `source` says which; `tells_switches` is
-/// false if its links may be direct or through switches.
-Document topology_file_document(const topology::Machine& machine,
-                                const std::vector<std::string>& labels, const std::string& source,
-                                bool tells_switches, std::optional<metrics::MeshKind> assumed);
+/// The topology from a file of another tool.
+Document topology_file_document(const model::TopologyFile& file, bool is_for_people,
+                                std::optional<metrics::MeshKind> assumed);
 
 /// One matrix by itself, of these GPUs. `title` says where it comes from.
 Table mesh_table(const metrics::Mesh& mesh, const std::vector<std::string>& labels,

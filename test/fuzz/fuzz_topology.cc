@@ -16,9 +16,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   std::string error;
   const auto file = format ? load::read_topology_text(text, *format, error) : std::nullopt;
   if (file) {
-    report::render(report::topology_file_document(file->machine, file->labels, file->source,
-                                                  file->tells_switches, std::nullopt),
-                   "table");
+    report::render(report::topology_file_document(*file, true, std::nullopt), "table");
   }
   return 0;
 }

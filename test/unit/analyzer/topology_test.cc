@@ -297,12 +297,16 @@ TEST_CASE("the output of nvidia-smi topo -m is a matrix") {
   std::string error;
   const auto file = load::read_topology_text(kText, load::TopologyFormat::kNvidiaSmi, error);
   REQUIRE(file);
-  CHECK(file->labels == std::vector<std::string>{"GPU 0", "GPU 1", "GPU 2", "GPU 3"});
-  CHECK(file->machine.gpus[2].links.size() == 12);
-  CHECK(file->machine.gpus[2].links[0].remote_pci == "GPU3");
-  CHECK_FALSE(load::read_topology_text("\tGPU0\tGPU1\nGPU0\t X \n",
+  REQUIRE(file->hosts.size() == 1);
+  const model::TopologyHost& host = file->hosts[0];
+  CHECK(host.labels == std::vector<std::string>{"GPU 0", "GPU 1", "GPU 2", "GPU 3"});
+  CHECK(host.machine.gpus[2].links.size() == 12);
+  CHECK(host.machine.gpus[2].links[0].remote_pci == "GPU3");
+  CHECK(host.machine.gpus[2].numa_node == 1);
+  CHECK(host.adapters[1].at("PXB") == std::vector<std::string>{"NIC0"});
+  CHECK_FALSE(load::read_topology_text("\tGPU0\tGPU1\nGPU0\t X \tNV1\n",
                                        load::TopologyFormat::kNvidiaSmi, error));
-  CHECK(error == "the row of GPU0 has 1 cells, and there are 2 GPUs");
+  CHECK(error == "line 1: the header has 2 GPUs, and there are 1 rows of GPUs");
   CHECK_FALSE(load::read_topology_text("\tGPU0\tGPU1\n", load::TopologyFormat::kNvidiaSmi, error));
   CHECK_FALSE(load::topology_format("[{\"ph\":\"M\"}]"));
   CHECK_FALSE(load::topology_format(""));
@@ -332,9 +336,11 @@ TEST_CASE("NCCL's own dump has GPUs, links, bridges and adapters") {
     CHECK(error.find("without pugixml") != std::string::npos);
     return;
   }
-  REQUIRE(file->machine.gpus.size() == 1);
-  const topology::Gpu& gpu = file->machine.gpus[0];
-  CHECK(file->labels == std::vector<std::string>{"rank 3"});
+  REQUIRE(file->hosts.size() == 1);
+  const model::TopologyHost& host = file->hosts[0];
+  REQUIRE(host.machine.gpus.size() == 1);
+  const topology::Gpu& gpu = host.machine.gpus[0];
+  CHECK(host.labels == std::vector<std::string>{"rank 3"});
   CHECK(gpu.pci == "0000:0a:00.0");
   CHECK(gpu.pci_path == "cpu1/0000:07:00.0/0000:0a:00.0");
   CHECK(gpu.pcie_generation == 4U);
@@ -343,8 +349,9 @@ TEST_CASE("NCCL's own dump has GPUs, links, bridges and adapters") {
   CHECK(gpu.links[1].remote == topology::Remote::kSwitch);
   CHECK(gpu.links[2].remote == topology::Remote::kGpu);
   CHECK(gpu.links[2].remote_pci == "0000:0b:00.0");
-  REQUIRE(file->machine.ports.size() == 1);
-  CHECK(file->machine.ports[0].rate_mbit_s == 200'000U);
+  REQUIRE(host.machine.ports.size() == 1);
+  CHECK(host.machine.ports[0].rate_mbit_s == 200'000U);
+  CHECK(host.adapters[0].at("PIX") == std::vector<std::string>{"mlx5_0"});
   CHECK_FALSE(
       load::read_topology_text("<system><cpu/></system>", load::TopologyFormat::kNcclXml, error));
   CHECK(error == "it has no GPU below system, cpu and pci");
