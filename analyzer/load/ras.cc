@@ -25,6 +25,7 @@ using simdjson::dom::object;
 constexpr std::size_t kMostBytes = std::size_t{256} << 20;
 constexpr std::string_view kTextBegin = "NCCL version ";
 constexpr std::string_view kDiagnostics = " NCCL DIAG ";
+constexpr std::int64_t kInProgress = 7;  // ncclInProgress: of a communicator that does not block
 
 bool is_true(const object& from, std::string_view key) {
   bool value = false;
@@ -43,6 +44,10 @@ bool read_rank(const object& from, model::RasRank& rank) {
   if (from["status"].get(part) == simdjson::SUCCESS) {
     rank.init_error = integer_at(part, "init_state").value_or(0);
     rank.async_error = integer_at(part, "async_error").value_or(0);
+    for (std::int64_t* const result : {&rank.init_error, &rank.async_error}) {
+      rank.is_in_progress = rank.is_in_progress || *result == kInProgress;
+      *result = *result == kInProgress ? 0 : *result;
+    }
     rank.is_aborted = is_true(part, "abort_flag");
     rank.is_unresponsive = is_true(part, "unresponsive");
     rank.is_dead = is_true(part, "considered_dead");
@@ -191,24 +196,49 @@ std::string read_diagnostics(std::string_view text, model::Ras& ras) {
   return is_whole ? "" : "no whole report of RAS diagnostics: its last line is not there";
 }
 
+// The answer from its first line on; empty if there is none. Lines of others may be before it, as
+// kubectl's, but its own text begins as lines of NCCL_DEBUG=VERSION do.
+std::string_view from_begin(std::string_view text) {
+  constexpr std::string_view kJsonBegin = "{\n  \"nccl_version\"";
+  for (std::size_t at = 0; at < text.size();) {
+    const std::string_view rest = text.substr(at);
+    const std::size_t end = std::min(rest.find('\n'), rest.size());
+    const bool is_text = rest.starts_with(kTextBegin) &&
+                         (at == 0 || rest.substr(0, end).find(" compiled with CUDA ") != rest.npos);
+    const bool is_json =
+        rest.starts_with(kJsonBegin) && rest.find("\"cuda_runtime_version\"") != rest.npos;
+    if (is_text || is_json) {
+      return rest;
+    }
+    at += end + 1;
+  }
+  return {};
+}
+
+std::string without_returns(std::string_view text) {
+  std::string plain(text);
+  std::erase(plain, '\r');
+  return plain;
+}
+
 }  // namespace
 
 bool begins_as_ras(std::string_view bytes) {
-  return bytes.starts_with(kTextBegin) ||
-         bytes.substr(0, bytes.find('\n')).find(kDiagnostics) != bytes.npos ||
-         (bytes.starts_with("{\n  \"nccl_version\"") &&
-          bytes.find("\"cuda_runtime_version\"") != bytes.npos);
+  return bytes.substr(0, bytes.find('\n')).find(kDiagnostics) != bytes.npos ||
+         !from_begin(without_returns(bytes)).empty();
 }
 
 std::string read_ras(std::string_view text, model::Ras& ras) {
-  if (text.starts_with('{')) {
-    return read_json(text, ras);
+  const std::string plain = without_returns(text);
+  const std::string_view begin = from_begin(plain);
+  if (begin.starts_with(kTextBegin)) {
+    return read_text(begin, ras);
   }
-  if (!text.starts_with(kTextBegin) && text.find(kDiagnostics) != text.npos) {
-    return read_diagnostics(text, ras);
+  if (!begin.empty() || plain.starts_with('{')) {
+    return read_json(begin.empty() ? std::string_view(plain) : begin, ras);
   }
-  return text.starts_with(kTextBegin) ? read_text(text, ras)
-                                      : "no answer of RAS, neither its text nor its JSON";
+  return plain.find(kDiagnostics) != plain.npos ? read_diagnostics(plain, ras)
+                                                : "no answer of RAS, neither its text nor its JSON";
 }
 
 std::string load_ras(const std::string& path, model::Ras& ras) {

@@ -19,6 +19,7 @@ struct RasRank {
   std::map<std::string, std::uint64_t> launched;  // collectives, by function; of one that answered
   std::int64_t init_error = 0;                    // ncclResult_t
   std::int64_t async_error = 0;
+  bool is_in_progress = false;  // it is being made, or works on a call that does not block
   bool is_aborted = false;
   bool is_unresponsive = false;
   bool is_dead = false;  // RAS considers it dead

@@ -50,8 +50,8 @@ void add_counts(const model::RasCommunicator& communicator, const std::string& n
     std::string text;
     for (auto& [launched, ranks] : by_count) {
       std::sort(ranks.begin(), ranks.end());
-      text +=
-          (text.empty() ? "" : "; ") + std::to_string(launched) + " on " + match::rank_list(ranks);
+      text += (text.empty() ? "" : "; ") + std::to_string(launched) + " on " +
+              match::rank_list(ranks) + (launched < by_count.begin()->first ? " (behind)" : "");
     }
     text.insert(0, ": ").insert(0, name).insert(0, " of communicator ").insert(0, function);
     add(document, Severity::kWarning, "ras-counts",
@@ -112,6 +112,7 @@ Table ranks_table(const model::Ras& ras, const RasNames& names) {
                : is_absent                                     ? "no data"
                : rank.is_aborted                               ? "aborted"
                : rank.async_error != 0 || rank.init_error != 0 ? "error"
+               : rank.is_in_progress                           ? "in progress"
                                                                : "answers"};
         for (const std::string& function : functions) {
           const auto found = rank.launched.find(function);

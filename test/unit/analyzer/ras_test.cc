@@ -46,7 +46,8 @@ TEST_CASE("equal counts of RAS are no finding, and different ones are") {
   const auto findings = document_of(answer_of(rank_of(0, 4) + "," + rank_of(1, 3), "")).findings;
   REQUIRE(findings.size() == 1);
   CHECK(findings[0].kind == "ras-counts");
-  CHECK(findings[0].text.ends_with("AllReduce of communicator 0xab: 4 on rank 0; 3 on rank 1"));
+  CHECK(findings[0].text.ends_with(
+      "AllReduce of communicator 0xab: 4 on rank 0; 3 on rank 1 (behind)"));
 }
 
 TEST_CASE("processes that RAS cannot reach, calls dead or with errors are told") {
