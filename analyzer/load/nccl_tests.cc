@@ -6,9 +6,12 @@
 #include <charconv>
 #include <cmath>
 #include <map>
+#include <set>
+#include <simdjson.h>
 #include <utility>
 
 #include "analyzer/load/byte_source.h"
+#include "analyzer/load/dom_value.h"
 #include "plugin/assemble/message_bytes.h"
 
 namespace ringside::load {
@@ -30,22 +33,35 @@ constexpr std::array<TestName, 9> kTests = {{{"all_reduce_perf", "AllReduce"},
                                              {"scatter_perf", "Scatter"},
                                              {"sendrecv_perf", "SendRecv ring"}}};
 
-// The function of the program that the text names first; "all_reduce_perf" has "reduce_perf" in it.
-std::string_view function_named(std::string_view text) {
-  std::size_t first = text.npos;
-  std::string_view function;
-  for (const TestName& test : kTests) {
-    for (std::size_t at = text.find(test.program); at != text.npos;
-         at = text.find(test.program, at + 1)) {
-      const char before = at == 0 ? ' ' : text[at - 1];
-      const bool is_part = before == '_' || (before >= 'a' && before <= 'z');
-      if (!is_part && at < first) {
-        first = at;
-        function = test.function;
+// Calls `take` with the function of each program that the text names, in their order. Something may
+// be before a name ("node1_all_reduce_perf"), but no letter: "all_reduce_perf" is no "reduce_perf".
+template <typename Take>
+void for_names(std::string_view text, Take take) {
+  constexpr std::string_view kEnd = "_perf";
+  const auto is_letter = [](char one) { return one >= 'a' && one <= 'z'; };
+  for (std::size_t at = text.find(kEnd); at != text.npos; at = text.find(kEnd, at + 1)) {
+    const std::size_t end = at + kEnd.size();
+    const TestName* longest = nullptr;
+    for (const TestName& test : kTests) {
+      if (text.substr(0, end).ends_with(test.program) &&
+          (longest == nullptr || longest->program.size() < test.program.size())) {
+        longest = &test;
       }
     }
+    const bool is_whole =
+        longest != nullptr &&
+        (end == longest->program.size() || !is_letter(text[end - longest->program.size() - 1]));
+    if (is_whole && (end == text.size() || !is_letter(text[end]))) {
+      take(longest->function);
+    }
   }
-  return function;
+}
+
+// The first of them; empty if there is none.
+std::string_view function_named(std::string_view text) {
+  std::string_view first;
+  for_names(text, [&](std::string_view function) { first = first.empty() ? function : first; });
+  return first;
 }
 
 Words words_of(std::string_view line) {
@@ -63,6 +79,18 @@ Words words_of(std::string_view line) {
   }
 }
 
+// "nThread 1 nGpus 8 minBytes 8"
+bool has_parameters(std::string_view text) {
+  for (std::size_t at = text.find("nThread "); at != text.npos;
+       at = text.find("nThread ", at + 1)) {
+    const std::string_view line = text.substr(at, text.find('\n', at) - at);
+    if (line.find("minBytes ") != line.npos) {
+      return true;
+    }
+  }
+  return false;
+}
+
 template <typename Number>
 std::optional<Number> number_of(std::string_view word) {
   Number number{};
@@ -71,50 +99,94 @@ std::optional<Number> number_of(std::string_view word) {
                                                                   : std::nullopt;
 }
 
-// mpirun and srun may put the process before each line: "[1,0]<stdout>:", "[0]", "0: ".
-std::string_view without_process(std::string_view line) {
-  if (line.starts_with('[')) {
-    line.remove_prefix(std::min(line.find(']') + 1, line.size()));
-    for (const std::string_view mark : {"<stdout>:", "<stderr>:"}) {
-      line.remove_prefix(line.starts_with(mark) ? mark.size() : 0);
-    }
-    return line;
-  }
-  const std::size_t colon = line.find(": ");
-  const bool is_process = colon != line.npos && colon > 0 &&
-                          line.substr(0, colon).find_first_not_of("0123456789") == line.npos;
-  return is_process ? line.substr(colon + 2) : line;
-}
-
 class TestReader {
  public:
-  explicit TestReader(std::string_view text, std::string_view path) : path_(path) {
-    // A command above the output often names the program; of several tests, each says itself.
-    function_ = function_named(text);
-    if (function_.empty()) {
-      function_ = function_named(path.substr(path.rfind('/') + 1));
+  // A test is named by the lines above it. If only one program is named, it is that of all tests.
+  TestReader(std::string_view text, std::string_view path) : path_(path) {
+    std::set<std::string_view> named;
+    for_names(text, [&](std::string_view function) { named.insert(function); });
+    if (named.empty()) {
+      only_ = function_named(path.substr(path.rfind('/') + 1));
+    } else if (named.size() == 1) {
+      only_ = *named.begin();
     }
   }
 
+  // mpirun, srun and kubectl may put words before each line: "[1,0]<stdout>:", " 0: ", a time. They
+  // are as many before a result as before the # of the columns.
   void line(std::string_view text) {
-    const Words words = words_of(text);
-    if (words.empty()) {
-      return;
-    }
-    const bool is_comment = words[0].starts_with('#');
-    if (is_comment && text.find("test starting:") != text.npos) {
-      function_ = function_named(text);
-    } else if (has_nccl_tests(text)) {
-      ranks_of_group_.clear();
-      columns_.clear();
+    const std::size_t mark = text.find('#');
+    const bool is_comment = mark != text.npos;
+    const Words words = words_of(is_comment ? text.substr(mark + 1) : text);
+    if (has_parameters(text)) {
+      begin_test();
     } else if (is_comment && has(words, "Rank") && has(words, "Pid")) {
       const auto group = std::find(words.begin(), words.end(), "Group");
       const bool has_group = group != words.end() && group + 1 != words.end();
       ++ranks_of_group_[std::string(has_group ? *(group + 1) : "")];
     } else if (is_comment && has(words, "size") && has(words, "busbw")) {
-      columns_.assign(words.begin() + (words[0] == "#" ? 1 : 0), words.end());
-    } else if (!is_comment && !columns_.empty() && number_of<std::uint64_t>(words[0])) {
-      result(words);
+      columns_.assign(words.begin(), words.end());
+      words_before_ = words_of(text.substr(0, mark)).size();
+    } else if (is_comment && has(words, "bounds") && has(words, "FAILED")) {
+      // The column `error` of old releases does not say which results are wrong.
+      if (std::find(columns_.begin(), columns_.end(), "error") != columns_.end()) {
+        wrong_ += tests_.results.size() - first_;
+        tests_.results.resize(first_);
+      }
+    } else if (!is_comment && !columns_.empty() && words.size() > words_before_ &&
+               number_of<std::uint64_t>(words[words_before_])) {
+      result({words.begin() + static_cast<std::ptrdiff_t>(words_before_), words.end()});
+    } else if (text.find("test concluded:") == text.npos) {
+      const std::string_view function = function_named(text);
+      named_ = function.empty() ? named_ : function;
+    }
+  }
+
+  // What -J writes. Each device stands for the GPUs of a process.
+  void json(std::string_view text) {
+    namespace dom = simdjson::dom;
+    dom::parser parser;
+    dom::object top;
+    dom::object config;
+    dom::array results;
+    dom::array devices;
+    if (parser.parse(text.data(), text.size()).get(top) != simdjson::SUCCESS ||
+        top["config"].get(config) != simdjson::SUCCESS ||
+        top["results"].get(results) != simdjson::SUCCESS ||
+        config["devices"].get(devices) != simdjson::SUCCESS) {
+      tests_.notes.push_back(std::string(path_) +
+                             ": JSON with bandwidths that is not what nccl-tests writes with -J: "
+                             "it is not read; its printed tables are");
+      return;
+    }
+    begin_test();
+    const auto threads = integer_at(config, "nthreads").value_or(0);
+    const auto gpus = integer_at(config, "ngpus").value_or(0);
+    const bool is_known =
+        std::in_range<std::uint16_t>(threads) && std::in_range<std::uint16_t>(gpus);
+    for (const dom::element element : devices) {
+      dom::object device;
+      if (is_known && element.get(device) == simdjson::SUCCESS) {
+        ranks_of_group_[std::to_string(integer_at(device, "group").value_or(0))] +=
+            static_cast<std::uint32_t>(threads * gpus);
+      }
+    }
+    for (const dom::element element : results) {
+      dom::object row;
+      std::uint64_t size_bytes = 0;
+      const bool has_size =
+          element.get(row) == simdjson::SUCCESS && row["size"].get(size_bytes) == simdjson::SUCCESS;
+      for (const char* const place : {"out_of_place", "in_place"}) {
+        dom::object body;
+        if (!has_size || row[place].get(body) == simdjson::SUCCESS) {
+          const auto found = has_size ? measured(body, size_bytes) : std::nullopt;
+          if (found) {
+            add(size_bytes, *found);
+          } else {
+            ++unread_;
+          }
+        }
+      }
     }
   }
 
@@ -134,14 +206,25 @@ class TestReader {
          "out");
     note(uneven_, " result is", " results are",
          " of communicators of different sizes, or of one rank; left out");
+    if (tests_.results.empty() && tests_.notes.empty()) {
+      tests_.notes.push_back(std::string(path_) +
+                             ": there is a test, and no line of columns (size, busbw) with results "
+                             "below it");
+    }
     return std::move(tests_);
   }
 
  private:
   static bool has(const Words& words, std::string_view word) {
-    return std::any_of(words.begin(), words.end(), [&](std::string_view one) {
-      return one == word || (one.starts_with('#') && one.substr(1) == word);
-    });
+    return std::find(words.begin(), words.end(), word) != words.end();
+  }
+
+  void begin_test() {
+    function_ = named_.empty() ? only_ : named_;
+    named_ = {};
+    ranks_of_group_.clear();
+    columns_.clear();
+    first_ = tests_.results.size();
   }
 
   // All groups have one number of ranks.
@@ -166,7 +249,31 @@ class TestReader {
     return std::abs(printed - expected) <= 0.02 * expected + 0.011;
   }
 
-  // The result of the column `busbw`, if its neighbours agree: size / time is algbw.
+  // Size / time is algbw; but a `cputime` is that of the launch.
+  static bool is_consistent(double algbw_gb_s, double time_us, std::uint64_t size_bytes,
+                            bool is_of_cpu) {
+    return time_us > 0 &&
+           (is_of_cpu || is_near(algbw_gb_s, static_cast<double>(size_bytes) / time_us / 1000));
+  }
+
+  static std::optional<Measured> measured(const simdjson::dom::object& body,
+                                          std::uint64_t size_bytes) {
+    double time_us = 0;
+    double algbw_gb_s = 0;
+    double busbw_gb_s = 0;
+    double wrong = 0;
+    const bool is_of_cpu = body["cpu_time"].get(time_us) == simdjson::SUCCESS;
+    if ((!is_of_cpu && body["time"].get(time_us) != simdjson::SUCCESS) ||
+        body["alg_bw"].get(algbw_gb_s) != simdjson::SUCCESS ||
+        body["bus_bw"].get(busbw_gb_s) != simdjson::SUCCESS ||
+        !is_consistent(algbw_gb_s, time_us, size_bytes, is_of_cpu)) {
+      return std::nullopt;
+    }
+    const bool is_checked = body["nwrong"].get(wrong) == simdjson::SUCCESS;
+    return Measured{algbw_gb_s, busbw_gb_s, is_checked && wrong != 0};
+  }
+
+  // The result of the column `busbw`, if its neighbours agree.
   std::optional<Measured> measured(const Words& words, std::size_t size_bytes,
                                    std::ptrdiff_t busbw) const {
     if (busbw < 2 || static_cast<std::size_t>(busbw) >= words.size()) {
@@ -176,14 +283,14 @@ class TestReader {
     const auto time_us = number_of<double>(words[at - 2]);
     const auto algbw_gb_s = number_of<double>(words[at - 1]);
     const auto busbw_gb_s = number_of<double>(words[at]);
-    if (!time_us || !algbw_gb_s || !busbw_gb_s || !(*time_us > 0)) {
+    const bool is_of_cpu = std::find(columns_.begin(), columns_.end(), "cputime") != columns_.end();
+    if (!time_us || !algbw_gb_s || !busbw_gb_s ||
+        !is_consistent(*algbw_gb_s, *time_us, size_bytes, is_of_cpu)) {
       return std::nullopt;
     }
-    const double expected = static_cast<double>(size_bytes) / *time_us / 1000;
-    if (!is_near(*algbw_gb_s, expected)) {
-      return std::nullopt;
-    }
-    const auto wrong = at + 1 < words.size() ? number_of<double>(words[at + 1]) : std::nullopt;
+    const bool is_count = std::find(columns_.begin(), columns_.end(), "error") == columns_.end();
+    const auto wrong =
+        is_count && at + 1 < words.size() ? number_of<double>(words[at + 1]) : std::nullopt;
     return Measured{*algbw_gb_s, *busbw_gb_s, wrong && *wrong != 0};
   }
 
@@ -224,31 +331,38 @@ class TestReader {
   }
 
   std::string_view path_;
-  std::string_view function_;
+  std::string_view only_;             // the one program that is named
+  std::string_view named_;            // since the last test began
+  std::string_view function_;         // of the test
+  std::size_t first_ = 0;             // its first result
+  std::size_t words_before_ = 0;      // of each line
   std::vector<std::string> columns_;  // of the table
   std::map<std::string, std::uint32_t> ranks_of_group_;
   std::uint64_t wrong_ = 0, unread_ = 0, unnamed_ = 0, uneven_ = 0;
   NcclTests tests_;
 };
 
+// What -J writes, and other forms in JSON, which are named when they are refused.
+bool is_json(std::string_view text) {
+  return text.substr(std::min(text.find_first_not_of(" \r\n"), text.size())).starts_with('{') &&
+         (text.find("\"bus_bw\":") != text.npos || text.find("busbw\":") != text.npos);
+}
+
 }  // namespace
 
 bool has_nccl_tests(std::string_view text) {
-  for (std::size_t at = text.find("nThread "); at != text.npos;
-       at = text.find("nThread ", at + 1)) {
-    const std::string_view line = text.substr(at, text.find('\n', at) - at);
-    if (line.find("minBytes ") != line.npos) {
-      return true;
-    }
-  }
-  return false;
+  return has_parameters(text) || is_json(text);
 }
 
 NcclTests read_nccl_tests(std::string_view text, std::string_view path) {
   TestReader reader(text, path);
+  if (is_json(text)) {
+    reader.json(text);
+    return reader.finish();
+  }
   while (!text.empty()) {
     const std::size_t end = std::min(text.find('\n'), text.size());
-    reader.line(without_process(text.substr(0, end)));
+    reader.line(text.substr(0, end));
     text.remove_prefix(std::min(end + 1, text.size()));
   }
   return reader.finish();

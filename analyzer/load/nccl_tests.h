@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The output of nccl-tests (all_reduce_perf and so on), as it is printed: its tables of sizes,
-// times and bandwidths. A text may hold several tests, and lines of others between them.
+// The output of nccl-tests (all_reduce_perf and so on), as it is printed or as -J writes it: sizes,
+// times and bandwidths. A printed text may hold several tests, and lines of others between them.
 #ifndef RINGSIDE_ANALYZER_LOAD_NCCL_TESTS_H
 #define RINGSIDE_ANALYZER_LOAD_NCCL_TESTS_H
 
@@ -29,7 +29,7 @@ struct NcclTests {
 };
 
 /// Whether the text has a test of nccl-tests: its line of parameters ("nThread 1 nGpus 8
-/// minBytes").
+/// minBytes"), or bandwidths in JSON.
 bool has_nccl_tests(std::string_view text);
 
 /// `path`: may name the test ("all_reduce_perf.txt") where the text does not.
