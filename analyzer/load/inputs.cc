@@ -41,7 +41,7 @@ bool is_dump(const fs::path& path, const DumpChoice& dumps) {
          is_flight_recorder_dump(path.string());
 }
 
-// As Inspector names its files, HOST-pidPID.log, and NVIDIA's example profiler:
+// As Inspector names its files, HOST-pidPID.log (or .jsonl), and NVIDIA's example profiler:
 // NAME_HASH_RANK.json, and .txt before NCCL 2.27.
 bool is_durations(const fs::path& path) {
   std::string name = path.filename().string();
@@ -49,7 +49,8 @@ bool is_durations(const fs::path& path) {
     name.resize(name.size() - 3);
   }
   std::error_code error;
-  return (name.ends_with(".log") || name.ends_with(".json") || name.ends_with(".txt")) &&
+  return (name.ends_with(".log") || name.ends_with(".jsonl") || name.ends_with(".json") ||
+          name.ends_with(".txt")) &&
          fs::is_regular_file(path, error) && begins_as_durations(first_bytes(path.string()));
 }
 

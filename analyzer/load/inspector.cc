@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // NCCL Inspector's JSON lines, format v4.0 of NCCL 2.28 to 2.30. Recordings: test/data/inspector.
+// Later formats are read as NCCL's source and proposals have them: v4.1 adds lines with the counts
+// of what was dropped, v4.2 algorithm and protocol, v4.3 has one header for the lines below it.
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <simdjson.h>
 #include <utility>
@@ -49,28 +52,37 @@ class InspectorReader {
   // Returns why the line is left out; empty if it is not.
   const char* add(std::string_view line) {
     object top;
+    if (parser_.parse(line.data(), line.size()).get(top) != simdjson::SUCCESS) {
+      return "no line of NCCL Inspector; it is left out";
+    }
     object header;
     object metadata;
-    if (parser_.parse(line.data(), line.size()).get(top) != simdjson::SUCCESS ||
-        top["header"].get(header) != simdjson::SUCCESS ||
-        top["metadata"].get(metadata) != simdjson::SUCCESS) {
+    if (top["header"].get(header) == simdjson::SUCCESS &&
+        top["metadata"].get(metadata) == simdjson::SUCCESS) {
+      context_ = 0;
+      const auto time_us = number_at(metadata, "dump_timestamp_us");
+      const auto pid = integer_at(metadata, "pid");
+      const auto context = context_of(header);
+      if (!time_us || !pid || !context) {
+        return "a line without id, rank, n_ranks, pid or dump_timestamp_us; it is left out";
+      }
+      if (!fill_process(*time_us, *pid, text_at(metadata, "hostname"))) {
+        return "a line of another process; it is left out";
+      }
+      context_ = *context;
+    } else if (context_ == 0) {
       return "no line of NCCL Inspector; it is left out";
     }
     object call;
-    const bool is_collective = top["coll_perf"].get(call) == simdjson::SUCCESS;
-    if (!is_collective && top["p2p_perf"].get(call) != simdjson::SUCCESS) {
-      return "a line without coll_perf and p2p_perf; it is left out";
+    if (top["coll_perf"].get(call) == simdjson::SUCCESS) {
+      return add(call, true, context_);
     }
-    const auto time_us = number_at(metadata, "dump_timestamp_us");
-    const auto pid = integer_at(metadata, "pid");
-    const auto context = context_of(header);
-    if (!time_us || !pid || !context) {
-      return "a line without id, rank, n_ranks, pid or dump_timestamp_us; it is left out";
+    if (top["p2p_perf"].get(call) == simdjson::SUCCESS) {
+      return add(call, false, context_);
     }
-    if (!fill_process(*time_us, *pid, text_at(metadata, "hostname"))) {
-      return "a line of another process; it is left out";
-    }
-    return add(call, is_collective, *context);
+    return top["dump_stats"].get(call) == simdjson::SUCCESS
+               ? ""  // what was dropped is missing in the numbers of the calls
+               : "a line without coll_perf and p2p_perf; it is left out";
   }
 
   static std::optional<std::int64_t> number_at(const object& from, std::string_view key) {
@@ -123,9 +135,12 @@ class InspectorReader {
     const std::string prefix = is_collective ? "coll" : "p2p";
     const std::string_view function = text_at(call, prefix);
     const auto number = number_at(call, prefix + "_sn");
-    const auto duration_us = number_at(call, prefix + "_exec_time_us");
+    double duration_us = -1;
+    const bool has_duration =
+        call[prefix + "_exec_time_us"].get(duration_us) == simdjson::SUCCESS && duration_us >= 0 &&
+        duration_us <= static_cast<double>(kMostNumber) / 1000;
     const auto bytes = number_at(call, prefix + "_msg_size_bytes");
-    if (function.empty() || !number || !duration_us || !bytes) {
+    if (function.empty() || !number || !has_duration || !bytes) {
       return "a record without function, number, size or duration; it is left out";
     }
     model::Operation operation;
@@ -137,6 +152,8 @@ class InspectorReader {
     operation.window = 2;  // smaller calls, and what was not written in time, are not there
     if (is_collective) {
       operation.seq = static_cast<std::uint64_t>(*number);
+      operation.algo = name_of(text_at(call, "coll_algo"));
+      operation.proto = name_of(text_at(call, "coll_proto"));
     } else {
       operation.kind = model::Kind::kPointToPoint;
       if (const auto peer = number_at(call, "p2p_peer");
@@ -151,7 +168,7 @@ class InspectorReader {
       operation.times_from = model::TimesFrom::kGpu;
       operation.gpu_polled = source == "kernel_cpu";
       operation.start_ns = 0;
-      operation.end_ns = *duration_us * 1000;
+      operation.end_ns = std::llround(duration_us * 1000);
     }
     file_.operations.push_back(operation);
     ++file_.contexts[context].operations;
@@ -160,6 +177,10 @@ class InspectorReader {
     numbers.first = is_collective ? 0 : 1;  // NCCL counts from 0, Inspector from 1
     numbers.last = std::max(numbers.last, *number);
     return "";
+  }
+
+  model::NameId name_of(std::string_view name) {
+    return name.empty() ? model::kNoName : records_.names.id(name);
   }
 
   // Numbers that are absent are calls that Inspector did not write.
@@ -186,6 +207,7 @@ class InspectorReader {
   Dump& records_;
   model::TraceFile& file_;
   simdjson::dom::parser parser_;
+  std::uint32_t context_ = 0;  // of the last header; 0 before it, and after one that is not read
   std::map<std::pair<std::string, std::int64_t>, std::uint32_t> contexts_;  // by hash and rank
   std::map<std::pair<std::uint32_t, std::string>, Numbers> numbers_;  // by context and function
 };
