@@ -398,6 +398,10 @@ class Finder {
       node.differs = "function";
       return;
     }
+    if (hang_.judgements[node.matched].difference == match::Difference::kTotals) {
+      node.differs = "totals";
+      return;
+    }
     const model::Operation& first = match::operation_of(traces_, parts_of(matched).front());
     for (const match::Part& part : parts_of(matched)) {
       const model::Operation& other = match::operation_of(traces_, part);

@@ -61,8 +61,8 @@ struct StuckOperation {
   std::uint32_t since_file = 0;  // whose time that is
   /// Longest wait of a rank, by its own clock; nothing if no rank tells it.
   std::optional<std::int64_t> waited_ns;
-  /// In which the ranks disagree: "bytes", "root", "datatype", or "function" where some ranks
-  /// called another function in its place.
+  /// In which the ranks disagree: "bytes", "root", "datatype", "totals" (match::kTotals), or
+  /// "function" where some ranks called another function in its place.
   std::string differs;
   bool is_doubtful = false;     // records of all that wait were lost: it may have finished
   bool is_only_called = false;  // no rank was seen to run it: see last_calls.h

@@ -163,6 +163,18 @@ std::string HangSentences::other_functions(std::uint32_t operation) const {
 std::string HangSentences::difference(std::uint32_t operation) const {
   const StuckOperation& stuck = hang_.operations[operation];
   const auto& matched = hang_.matches.operations[stuck.matched];
+  if (stuck.differs == "totals") {
+    std::string text;
+    for (const match::Side& side :
+         match::sides_of(traces_, hang_.matches, hang_.judgements, stuck.matched)) {
+      if (side.did != "0") {
+        text += (text.empty() ? "" : ", ") + side.did + " on " + rank_ranges(side.ranks);
+      }
+    }
+    return "The ranks together do not take as many elements as they give in " +
+           text_.name_of(operation) + "; more given than taken: " + text + "; " +
+           text_.waited(operation) + '.';
+  }
   std::set<std::uint64_t> sizes_bytes;
   for (const match::Part& part : match::parts_of(hang_.matches, matched)) {
     sizes_bytes.insert(match::operation_of(traces_, part).bytes.value_or(0));
