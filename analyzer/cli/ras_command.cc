@@ -6,6 +6,8 @@
 #include "analyzer/cli/analysis.h"
 #include "analyzer/cli/commands.h"
 #include "analyzer/cli/output.h"
+#include "analyzer/load/byte_source.h"
+#include "analyzer/load/foreign_file.h"
 #include "analyzer/load/ras.h"
 #include "analyzer/report/ras_report.h"
 #include "live/ras_client.h"
@@ -42,6 +44,11 @@ ExitStatus run_ras(const RasOptions& options) {
   std::string trouble;
   if (!options.file.empty()) {
     trouble = load::load_ras(options.file, ras);
+    if (const std::string begin = load::first_bytes(options.file);
+        !trouble.empty() && !load::begins_as_ras(begin)) {
+      const std::string other = load::foreign_file_text(begin);
+      trouble = other.empty() ? trouble : "it is " + other;
+    }
   } else {
     source = options.address.empty() ? default_address() : options.address;
     const live::RasAnswer answer = live::ask_ras(

@@ -4,6 +4,7 @@
 #include "analyzer/load/nccl_tests.h"
 #include "analyzer/load/ras.h"
 #include "analyzer/load/topology_file.h"
+#include "analyzer/model/printable.h"
 
 namespace ringside::load {
 
@@ -24,6 +25,17 @@ std::string foreign_file_text(std::string_view first_bytes) {
       first_bytes.find("\"schemaVersion\"") != first_bytes.npos) {
     return "a trace of PyTorch's profiler: give the traces of the job, and this one as `--kineto "
            "FILE`; `ringside dependencies FILE` reads it alone";
+  }
+  if (const std::string_view root = root_of_xml(first_bytes); !root.empty()) {
+    return "XML with the root <" + model::printable(root) +
+           ">, no trace: of XML, only NCCL's topology dump is read, whose root is <system>";
+  }
+  if (first_bytes.starts_with("SQLite format 3")) {
+    return "a database, no trace: `ringside export` writes such, and none is read";
+  }
+  if (begin != first_bytes.npos && first_bytes[begin] != '[' && first_bytes[begin] != '{' &&
+      first_bytes.find(" NCCL INFO ") != first_bytes.npos) {
+    return "a log of NCCL (NCCL_DEBUG), no trace, and is not read";
   }
   return {};
 }
