@@ -12,6 +12,7 @@
 #include <unistd.h>
 #include <utility>
 
+#include "launch/files.h"
 #include "launch/isolated.h"
 
 namespace ringside::launch {
@@ -140,6 +141,9 @@ bool hides_broadcasts(int version) {
 }
 
 ProfilerPlugin look_at_plugin(const std::string& path) {
+  if (is_cut_off(path)) {
+    return {{}, false, "the file is cut off, and may kill the job"};
+  }
   Answer answer = ask_child([&path]() -> std::string {
     void* const library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
     if (library == nullptr) {

@@ -34,6 +34,17 @@ def doctor(place):
     broken.write_text("no library\n", encoding="utf-8")
     find(place.doctor("--nccl", str(broken), status=1, **memory), "nccl", "problem", str(broken))
 
+    # A copy that was broken off: whoever loads it may die where its file ends.
+    cut = place.root / "cut.so"
+    with open(place.options.plugin, "rb") as whole:
+        data = whole.read()
+    for part in (data[:len(data) // 2], data[:len(data) // 50], data[:-64]):
+        cut.write_bytes(part)
+        find(place.doctor("--plugin", cut, "--nccl", library, status=1, **memory), "plugin",
+             "problem", str(cut), "cut off")
+        out, err = place.ringside("run", "--plugin", cut, "--", "echo", "started", status=125)
+        require("cut off" in err and "started" not in out, out + err)
+
     # As programs find it: by the loader, and in the packages of the python3 that is in PATH.
     broken.unlink()
     shutil.copy(library, broken)
