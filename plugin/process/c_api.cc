@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "plugin/config/version.h"
+#include "plugin/posix/uncancelled.h"
 #include "plugin/process/profiler.h"
 #include "plugin/record/recorder.h"
 #include "ringside/ringside.h"
@@ -18,6 +19,7 @@ using ringside::session::Session;
 
 template <typename Action>
 int with_session(Action action) noexcept {
+  const ringside::posix::Uncancelled uncancelled;
   try {
     Profiler* const profiler = Profiler::get();
     return profiler != nullptr ? action(profiler->session()) : RINGSIDE_ERROR_DISABLED;

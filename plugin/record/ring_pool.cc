@@ -15,6 +15,7 @@
 
 #include "plugin/posix/allocate_file.h"
 #include "plugin/posix/own_descriptor.h"
+#include "plugin/posix/uncancelled.h"
 #include "plugin/record/marks.h"
 
 namespace ringside::record {
@@ -119,6 +120,7 @@ Ring* RingPool::acquire(bool is_early) noexcept {
     --t_next_try.left;
     return nullptr;
   }
+  const posix::Uncancelled uncancelled;
   Ring* ring = take_free(is_early);
   if (ring == nullptr) {
     ring = map_new(is_early);

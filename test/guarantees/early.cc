@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Before the first communicator, and while it is opened: the C API alone, forks, NCCL's logger.
+// Before the first communicator, and while it is opened: the C API alone, forks, cancelled threads,
+// NCCL's logger.
 #include <chrono>
 #include <cstdio>
 #include <dlfcn.h>
 #include <future>
+#include <pthread.h>
 #include <sys/wait.h>
 #include <thread>
 #include <unistd.h>
@@ -98,6 +100,32 @@ int fork_and_stay(const Program& program) {
   std::printf("%d\n", pid);
   std::fflush(stdout);
   std::fgetc(stdin);
+  std::exit(0);
+}
+
+int cancelled(const Program& program) {
+  const auto of_thread = [](void* given) -> void* {
+    const Program& its_program = *static_cast<const Program*>(given);
+    pthread_cancel(pthread_self());  // takes effect where the thread next could wait for something
+    Loaded& loaded = *new Loaded(its_program.path, its_program.abi);
+    void* const context = loaded.new_communicator(1);
+    Caller(loaded.plugin(), context, its_program.rows[0]).operations(100, 0);
+    c_api(loaded, &ringside_mark, "ringside_mark")("a mark");
+    c_api(loaded, &ringside_stop, "ringside_stop")();
+    c_api(loaded, &ringside_start, "ringside_start")(nullptr);
+    status_of(loaded);
+    const char* const dump = its_program.arguments.at(0).c_str();
+    require(c_api(loaded, &ringside_dump, "ringside_dump")(dump) == RINGSIDE_OK, "no dump");
+    loaded.plugin().finalize(context);
+    pthread_testcancel();
+    give_up("the thread is not cancelled");
+  };
+  Program copy = program;
+  pthread_t thread{};
+  void* result = nullptr;
+  require(pthread_create(&thread, nullptr, of_thread, &copy) == 0, "no thread");
+  require(pthread_join(thread, &result) == 0 && result == PTHREAD_CANCELED, "it ends otherwise");
+  pthread_cancel(pthread_self());
   std::exit(0);
 }
 

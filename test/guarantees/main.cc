@@ -61,7 +61,8 @@ int main(int argc, char** argv) {
       {"api_only", api_only},
       {"fork_before_init", fork_before_init},
       {"fork_and_stay", fork_and_stay},
-      {"logger_calls", logger_calls}};
+      {"logger_calls", logger_calls},
+      {"cancelled", cancelled}};
   constexpr int kFirstArgument = 4;
   const auto found = argc >= kFirstArgument ? scenarios.find(argv[3]) : scenarios.end();
   if (found == scenarios.end()) {

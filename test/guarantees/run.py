@@ -427,6 +427,13 @@ def early(options):
             house.lint()
     open_socket(options)
     with House(options) as house:
+        house.run("cancelled", house.root / "dump.json")
+        house.whole_account()
+        house.account(house.root / "dump.json")
+        house.no_rings()
+        house.warnings(at_most=0)
+        house.lint()
+    with House(options) as house:
         house.run("logger_calls")
         house.no_rings()
         house.lint()

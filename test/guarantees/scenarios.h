@@ -62,6 +62,9 @@ int fork_before_init(const Program& program);
 int fork_and_stay(const Program& program);
 /// NCCL's logger calls the plugin, and waits for another thread that does.
 int logger_calls(const Program& program);
+/// DUMP: a thread whose cancellation is due loads the plugin and calls all of it, a dump to DUMP
+/// among it; then the main thread exits, and its cancellation is due, too.
+int cancelled(const Program& program);
 /// STEP:ARGUMENT...: what steps.cc lists, one after the other.
 int steps(const Program& program);
 /// Calls that NCCL does not make.
