@@ -48,7 +48,8 @@ Node activity_node(const model::KinetoTrace& trace, std::uint32_t index) {
   node.add_text("work", kWork[static_cast<std::size_t>(activity.kind)]);
   add_stream(activity, node);
   node.add_number("wall_ns", subtract_saturating(activity.end_ns, activity.start_ns));
-  node.add_text("function", model::nccl_function_of_kernel(node.name));
+  const std::string_view function = model::nccl_function_of_kernel(node.name);
+  node.add_text("function", function == model::kAnyFunction ? "" : function);
   return node;
 }
 

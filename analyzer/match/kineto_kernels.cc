@@ -121,9 +121,10 @@ class KernelJoin {
   bool fits(const Kernel& kernel, std::size_t index) const {
     const model::Operation operation = file_.operations[index];
     const std::string_view func = names_.text(operation.func);
-    return kernel.func == func || (kernel.func == "SendRecv" &&
-                                   (operation.kind == model::Kind::kPointToPoint ||
-                                    func == "AlltoAll" || func == "Gather" || func == "Scatter"));
+    return kernel.func == func || kernel.func == model::kAnyFunction ||
+           (kernel.func == "SendRecv" &&
+            (operation.kind == model::Kind::kPointToPoint || func == "AlltoAll" ||
+             func == "Gather" || func == "Scatter"));
   }
 
   // NCCL launches large groups of sends and receives as several kernels.

@@ -9,6 +9,7 @@
 #include "analyzer/load/kineto.h"
 #include "analyzer/merge/line.h"
 #include "analyzer/metrics/bandwidth.h"
+#include "analyzer/model/nccl_kernel.h"
 #include "analyzer/report/numbers.h"
 
 namespace ringside::merge {
@@ -86,7 +87,7 @@ class Linker {
     if (kernel.func == "SendRecv") {
       return operation.kind == model::Kind::kPointToPoint;
     }
-    return func == kernel.func &&
+    return (func == kernel.func || kernel.func == model::kAnyFunction) &&
            (!kernel.bytes || !operation.bytes || *kernel.bytes == *operation.bytes);
   }
 

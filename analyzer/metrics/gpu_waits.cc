@@ -19,6 +19,7 @@ using model::SyncKind;
 
 // CUPTI puts the GPU's times onto the host's clock, and is off by less than this as a rule.
 constexpr std::int64_t kSlack_ns = 2'000;
+constexpr std::int64_t kNever = std::numeric_limits<std::int64_t>::max();
 
 // "cudaStreamSynchronize_ptsz", "cuStreamSynchronize" and "hipStreamSynchronize" are one.
 std::string_view without_prefix(std::string_view name) {
@@ -61,7 +62,9 @@ class Stream {
 
   void settle() {
     std::stable_sort(rows_.begin(), rows_.end(), [](const Row& one, const Row& other) {
-      return one.launch_ns < other.launch_ns;
+      return one.launch_ns != other.launch_ns
+                 ? one.launch_ns < other.launch_ns
+                 : one.launch_ns == -kNever && one.end_ns < other.end_ns;
     });
     for (std::size_t i = 1; i < rows_.size(); ++i) {
       if (rows_[i].end_ns < rows_[i - 1].end_ns) {
@@ -112,12 +115,26 @@ class Finder {
     for (const model::CudaSync& sync : trace.syncs) {
       syncs_.try_emplace(sync.correlation, &sync);
     }
+    // When the work of each stream began that was launched in the profile.
+    std::map<std::pair<std::int64_t, std::int64_t>, std::int64_t> first_launched;
+    for (const GpuActivity& activity : trace.activities) {
+      if (calls_.contains(activity.correlation)) {
+        auto& first_ns =
+            first_launched.try_emplace({activity.device, activity.stream}, kNever).first->second;
+        first_ns = std::min(first_ns, activity.start_ns);
+      }
+    }
     for (std::size_t i = 0; i < trace.activities.size(); ++i) {
       const GpuActivity& activity = trace.activities[i];
       const auto call = calls_.find(activity.correlation);
       const bool is_launched = call != calls_.end();
-      const std::int64_t launch_ns =
-          is_launched ? trace.runtime[call->second].start_ns : activity.start_ns;
+      const auto first = first_launched.find({activity.device, activity.stream});
+      // What runs before all of these was launched before the profile began.
+      const bool is_from_before =
+          first == first_launched.end() || activity.start_ns < first->second;
+      const std::int64_t launch_ns = is_launched      ? trace.runtime[call->second].start_ns
+                                     : is_from_before ? -kNever
+                                                      : activity.start_ns;
       streams_[{activity.device, activity.stream}].add(launch_ns, activity.end_ns, i);
       if (is_launched) {
         launches_[trace.runtime[call->second].thread].emplace_back(launch_ns, i);
@@ -185,7 +202,7 @@ class Finder {
     for (const auto& [key, stream] : streams_) {
       if (key.first == sync.device &&
           (sync.kind == SyncKind::kContext || key.second == on_stream)) {
-        if (const auto last = stream.last(before_ns)) {
+        if (const auto last = last_of(stream, before_ns, call)) {
           found.push_back(*last);
         }
       }
@@ -193,13 +210,25 @@ class Finder {
     return found;
   }
 
+  // The work that the call waits for, of all that its stream was given before. What was launched
+  // before the profile began may be over only after the call, which did not wait for it then.
+  std::optional<std::size_t> last_of(const Stream& stream, std::int64_t before_ns,
+                                     const KinetoCall& call) const {
+    const std::int64_t until_ns = add_saturating(call.end_ns, kSlack_ns);
+    const auto last = stream.last(before_ns);
+    const bool is_too_late = last && trace_.activities[*last].end_ns > until_ns &&
+                             !calls_.contains(trace_.activities[*last].correlation);
+    return is_too_late ? stream.last_over(before_ns, until_ns) : last;
+  }
+
   Found inferred(const KinetoCall& call, SyncKind kind) const {
     const GpuActivity* const own = last_launch_of(call.thread, call.start_ns);
     if (kind == SyncKind::kContext) {
       Found found;
       for (const auto& [key, stream] : streams_) {
-        const auto last =
-            own == nullptr || key.first == own->device ? stream.last(call.start_ns) : std::nullopt;
+        const auto last = own == nullptr || key.first == own->device
+                              ? last_of(stream, call.start_ns, call)
+                              : std::nullopt;
         if (last) {
           found.push_back(*last);
         }

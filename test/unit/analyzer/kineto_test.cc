@@ -42,7 +42,9 @@ TEST_CASE("functions of kernels") {
         "AllReduce");
   CHECK(nccl_function_of_kernel("ncclDevKernel_AllGather_RING_LL(x)") == "AllGather");
   CHECK(nccl_function_of_kernel("ncclKernel_SendRecv_RING_SIMPLE_Sum_int8_t(x)") == "SendRecv");
-  CHECK(nccl_function_of_kernel("ncclDevKernel_Generic(x)").empty());
+  CHECK(nccl_function_of_kernel("ncclSymDevKernel_AllReduce_RSxLD_AGxST_sum_f32(x)") ==
+        "AllReduce");
+  CHECK(nccl_function_of_kernel("ncclDevKernel_Generic_4(x)") == ringside::model::kAnyFunction);
   CHECK(nccl_function_of_kernel("ncclDevKernel_Reduced_x").empty());
   CHECK(nccl_function_of_kernel("gemm_ncclDevKernel_AllReduce").empty());
 }
