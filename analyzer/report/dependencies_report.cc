@@ -341,9 +341,10 @@ void add_notes(const std::vector<DependencyPart>& parts, const DependencyChoice&
     inferred += part.inferred;
     without_syncs += part.inferred > 0 && !part.has_syncs ? 1 : 0;
     if (!part.has_gpu) {
-      notes.push_back(who(part) +
-                      " has no work of a GPU in its trace: it was recorded without "
-                      "ProfilerActivity.CUDA.");
+      notes.push_back(who(part) + " has no work of a GPU in its trace: " +
+                      (part.unresolved > 0 ? "calls of CUDA are there, so what the GPU did was not "
+                                             "recorded, or only as ranges of CUPTI's counters."
+                                           : "it was recorded without ProfilerActivity.CUDA."));
     }
   }
   const std::string end = choice.has_left_out ? "." : "; --all lists them.";
