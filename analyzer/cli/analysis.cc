@@ -371,12 +371,6 @@ bool is_any_there(const std::vector<std::string>& kineto) {
   return false;
 }
 
-bool has_dump(const Analysis& analysis) {
-  return !analysis.dumps.files.empty() ||
-         std::any_of(analysis.traces.files.begin(), analysis.traces.files.end(),
-                     [](const model::TraceFile& file) { return !file.process.tells_begin; });
-}
-
 bool load_traces(const AnalysisOptions& options, Analysis& analysis) {
   if (!is_any_there(options.kineto)) {
     return false;
@@ -436,11 +430,6 @@ bool load_traces(const AnalysisOptions& options, Analysis& analysis) {
                                              : "trace");
     return false;
   }
-  if (!options.dumps.prefix.empty() && !has_dump(analysis)) {
-    tell("ringside: --prefix: no dump of PyTorch's Flight Recorder here is named " +
-         options.dumps.prefix + " and a rank");
-    return false;
-  }
   return true;
 }
 
@@ -458,7 +447,8 @@ void leave_out_duplicates(Analysis& analysis) {
 }
 
 bool choose_traces(const AnalysisOptions& options, Analysis& analysis) {
-  std::string trouble = unknown_rank_or_host(options.selection, analysis.traces);
+  std::string trouble = unknown_prefix(options.dumps.prefix, analysis.traces, analysis.dumps);
+  trouble += trouble.empty() ? unknown_rank_or_host(options.selection, analysis.traces) : "";
   const std::vector<std::string> profiled = profiled_paths(analysis);
   if (trouble.empty() && match::select_files(options.selection, analysis.traces) > 0 &&
       analysis.traces.files.empty()) {

@@ -47,6 +47,17 @@ std::string no_rank(const std::string& text, const Names& ranks, const std::stri
 
 }  // namespace
 
+std::string unknown_prefix(const std::string& prefix, const model::Traces& traces,
+                           const model::Traces& dumps) {
+  const bool is_used =
+      prefix.empty() || !dumps.files.empty() ||
+      std::any_of(traces.files.begin(), traces.files.end(),
+                  [](const model::TraceFile& file) { return !file.process.tells_begin; });
+  return is_used ? ""
+                 : "--prefix: no dump of PyTorch's Flight Recorder here is named " + prefix +
+                       " and a rank";
+}
+
 std::string unknown_rank_or_host(const match::Selection& selection, const model::Traces& traces) {
   Names ranks;
   Names hosts;

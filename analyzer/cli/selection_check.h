@@ -12,6 +12,10 @@
 
 namespace ringside::cli {
 
+/// Returns a sentence on a --prefix that is the name of no dump. Empty if it is one, or is empty.
+std::string unknown_prefix(const std::string& prefix, const model::Traces& traces,
+                           const model::Traces& dumps);
+
 /// Returns a sentence on the first --rank or --host that no trace has, with what there is. Empty if
 /// each has one.
 std::string unknown_rank_or_host(const match::Selection& selection, const model::Traces& traces);
