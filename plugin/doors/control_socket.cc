@@ -99,8 +99,8 @@ void ControlSocket::end_socket(Descriptor& descriptor) noexcept {
 }
 
 Result ControlSocket::listen_at(int directory, const std::string& path) {
-  const int listener =
-      posix::own_descriptor(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  const int listener = posix::own_descriptor(
+      [] { return socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0); });
   if (listener < 0) {
     return Result(errno);
   }
@@ -121,7 +121,7 @@ Result ControlSocket::listen_at(int directory, const std::string& path) {
       renameat(directory, journal::kNewControlName, directory, journal::kControlName) != 0) {
     return Result(errno);
   }
-  const int wake = posix::own_descriptor(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+  const int wake = posix::own_descriptor([] { return eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK); });
   wake_.store(wake, std::memory_order_relaxed);
   return Result::of_call(wake >= 0);
 }
@@ -295,8 +295,10 @@ ControlSocket::Client* ControlSocket::place_for_new(Clients& clients, Clock::tim
 bool ControlSocket::accept_clients(Clients& clients) {
   const Clock::time_point begin = Clock::now();
   while (Client* const place = place_for_new(clients, begin)) {
-    const int connection = posix::own_descriptor(accept4(
-        listener_.load(std::memory_order_relaxed), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
+    const int connection = posix::own_descriptor([this] {
+      return accept4(listener_.load(std::memory_order_relaxed), nullptr, nullptr,
+                     SOCK_CLOEXEC | SOCK_NONBLOCK);
+    });
     if (connection < 0) {
       return errno == EAGAIN || errno == ECONNABORTED || errno == EINTR;
     }

@@ -103,7 +103,7 @@ TextReader::TextReader(int file) : file_(file) {
   if (!is_compressed_ || !has_zlib() || lseek(file, 0, SEEK_SET) != 0) {
     return;
   }
-  const int given = posix::own_descriptor(fcntl(file, F_DUPFD_CLOEXEC, 0));  // zlib closes it
+  const int given = posix::own_copy(file);  // zlib closes it
   gzip_ = given >= 0 ? zlib().gzdopen(given, "rb") : nullptr;
   if (gzip_ == nullptr && given >= 0) {
     close(given);

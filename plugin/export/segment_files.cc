@@ -78,7 +78,8 @@ Result SegmentFiles::make_file(std::uint32_t number, std::string path, const Seg
         unlink(made.path.c_str());
       }
       made.path.clear();
-      made.file = OpenFile(posix::own_descriptor(memfd_create("ringside", MFD_CLOEXEC)));
+      made.file =
+          OpenFile(posix::own_descriptor([] { return memfd_create("ringside", MFD_CLOEXEC); }));
       ended = Result::of_call(made.file.is_open());
       anonymous_ = true;
     }
@@ -270,7 +271,7 @@ Result SegmentFiles::hold_kept(std::vector<TracePart>& parts) const {
   parts.reserve(parts.size() + closed_.size() + 1);
   const auto hold = [&](int file, const Segment& segment, std::uint64_t to) {
     const bool is_first = parts.empty();
-    OpenFile held(posix::own_descriptor(file));
+    OpenFile held(file);
     if (!held.is_open()) {
       return Result(errno);
     }
@@ -279,9 +280,9 @@ Result SegmentFiles::hold_kept(std::vector<TracePart>& parts) const {
     return Result();
   };
   for (const Segment& segment : closed_) {
-    const int file = segment.path.empty()
-                         ? segment.file.duplicate()
-                         : open(segment.path.c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+    const int file = segment.path.empty() ? segment.file.duplicate() : posix::own_descriptor([&] {
+      return open(segment.path.c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+    });
     if (Result held = hold(file, segment, segment.body_bytes); !held.is_ok()) {
       return held;
     }

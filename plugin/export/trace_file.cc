@@ -48,8 +48,9 @@ Result make_directories(const std::string& path) {
 }
 
 Result create_private(const std::string& path, OpenFile& file) {
-  file = OpenFile(posix::own_descriptor(
-      open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600)));
+  file = OpenFile(posix::own_descriptor([&] {
+    return open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+  }));
   return Result::of_call(file.is_open());
 }
 
@@ -81,7 +82,7 @@ int OpenFile::duplicate() const {
     errno = checked.error();
     return -1;
   }
-  return posix::own_descriptor(fcntl(descriptor_, F_DUPFD_CLOEXEC, 0));
+  return posix::own_copy(descriptor_);
 }
 
 bool OpenFile::is_at(const std::string& path) const {

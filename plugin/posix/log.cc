@@ -21,8 +21,9 @@ namespace {
 // taken, who would read along or has put it there. Nor is a pipe, which only a reader keeps in
 // being.
 int open_log(const char* path) noexcept {
-  const int file = posix::own_descriptor(
-      open(path, O_WRONLY | O_APPEND | O_CREAT | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK, 0600));
+  const int file = posix::own_descriptor([path] {
+    return open(path, O_WRONLY | O_APPEND | O_CREAT | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK, 0600);
+  });
   struct stat about {};
   const bool is_fit =
       file >= 0 && fstat(file, &about) == 0 &&

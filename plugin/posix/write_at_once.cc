@@ -30,7 +30,8 @@ std::size_t written(Call call) noexcept {
 int open_again(int file) noexcept {
   std::array<char, 32> path;
   std::snprintf(path.data(), path.size(), "/proc/self/fd/%d", file);
-  return own_descriptor(open(path.data(), O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
+  return own_descriptor(
+      [&] { return open(path.data(), O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC); });
 }
 
 bool has_room(int file) noexcept {

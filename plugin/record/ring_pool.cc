@@ -52,8 +52,9 @@ void* map_anonymous(std::uint64_t bytes) noexcept {
 // Makes the file of a ring, with all its pages, so that no later event causes SIGBUS because the
 // file system is full by then. Returns its descriptor, or a negative error number.
 int make_file(int directory, const char* name, std::uint64_t bytes) noexcept {
-  const int file = posix::own_descriptor(
-      openat(directory, name, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
+  const int file = posix::own_descriptor([=] {
+    return openat(directory, name, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+  });
   if (file < 0) {
     return -errno;
   }

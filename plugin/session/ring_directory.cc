@@ -105,15 +105,17 @@ Result RingDirectory::create(const std::string& parent, const std::string& stem)
   if (mkdir(path_.c_str(), 0700) != 0) {
     return fail(errno);
   }
-  directory_ =
-      posix::own_descriptor(open(path_.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+  directory_ = posix::own_descriptor(
+      [this] { return open(path_.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC); });
   if (directory_ < 0) {
     const int error = errno;
     rmdir(path_.c_str());
     return fail(error);
   }
-  lock_ = posix::own_descriptor(openat(directory_, journal::kJournalName,
-                                       O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
+  lock_ = posix::own_descriptor([this] {
+    return openat(directory_, journal::kJournalName,
+                  O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+  });
   // The lock is the process's, not the descriptor's, so the child of a fork does not have it: a
   // child that lives on does not keep the rings of a dead parent from being recovered.
   if (lock_ < 0 || !lock_whole_file(lock_)) {

@@ -8,6 +8,7 @@
 #include <unistd.h>
 #include <utility>
 
+#include "plugin/posix/own_descriptor.h"
 #include "plugin/record/recorder.h"
 #include "plugin/result/result.h"
 #include "plugin/session/announcement.h"
@@ -84,6 +85,7 @@ void Session::prepare_rings() {
   std::string left_over;
   std::call_once(rings_made_, [&] {
     g_is_used.store(true, std::memory_order_release);
+    posix::take_standard_numbers();  // what libraries open for us has none of them either
     left_over = directories_.make(config_, std::string(base_name(writer_.path())));
     const RingDirectory& rings = directories_.rings();
     if (rings.journal() != nullptr) {

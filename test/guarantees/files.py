@@ -184,6 +184,31 @@ def without_streams(options):
         house.lint()
 
 
+def standard_numbers(options):
+    """Nothing that the plugin opens has the number of a standard stream, also not for a moment: what another
+    thread prints meanwhile would be in it. And what cannot be opened leaves no file."""
+    if options.sanitized or options.standard_numbers is None:
+        return
+    # With files and in memory.
+    for variables in ({}, {"RINGSIDE_RING_DIR": "none", "RINGSIDE_FLIGHT_BYTES": "4M"}):
+        with House(options) as house:
+            run_by(house, f"exec {house.options.host} <&- 2>&-")
+            dump = house.root / "dump.json"
+            house.run("steps", "communicator:1", "call:100", "thread:100", f"dump:{dump}", "close_descriptor:1",
+                      "thread:100", "mark:", f"dump:{house.root / 'another.json'}",
+                      LD_PRELOAD=options.standard_numbers, RINGSIDE_LOG=house.root / "log", **variables)
+            house.account(dump)
+            house.lint(dump)
+    for free in range(5):
+        with House(options) as house:
+            dumps_to = house.root / "dumps"
+            dumps_to.mkdir()
+            house.run("steps", "communicator:1", "pace:5", f"leave_descriptors:{free}", "close_descriptor:2",
+                      f"dump:{dumps_to / 'dump.json'}")
+            require([path.name for path in dumps_to.iterdir()] in ([], ["dump.json"]),
+                    f"with {free} descriptors: {list(dumps_to.iterdir())}")
+
+
 def without_zlib(options):
     """Compression is asked for, and what it needs is not there when the trace is closed."""
     try:
@@ -259,6 +284,7 @@ def trouble(options):
     read_only(options)
     small_rings(options)
     without_streams(options)
+    standard_numbers(options)
     without_zlib(options)
     refused_late(options)
     takes_nothing(options)

@@ -540,6 +540,7 @@ def main():
     parser.add_argument("--in-lock", help="a library that interrupts a thread that holds a mutex")
     parser.add_argument("--no-memory", help="a library that has no memory for some threads")
     parser.add_argument("--slow-write", help="a library that makes writing slow")
+    parser.add_argument("--standard-numbers", help="a library that sees what the plugin's files have as numbers")
     parser.add_argument("--stepping-clock", help="a library that has the clocks step against each other")
     parser.add_argument("--nvml", help="the directory of the emulated NVML")
     parser.add_argument("--long", action="store_true")

@@ -92,6 +92,22 @@ class Steps {
          limit.rlim_cur = number(bytes);
          setrlimit(RLIMIT_FSIZE, &limit);
        }},
+      {"close_descriptor",
+       [](const std::string& which) { ::close(static_cast<int>(number(which))); }},
+      {"leave_descriptors",  // the process can open so many more
+       [](const std::string& count) {
+         struct rlimit limit {};
+         getrlimit(RLIMIT_NOFILE, &limit);
+         limit.rlim_cur = 64;
+         setrlimit(RLIMIT_NOFILE, &limit);
+         int last = -1;
+         for (int file = dup(0); file >= 0; file = dup(0)) {
+           last = file;
+         }
+         for (std::uint64_t i = 0; i < number(count); ++i) {
+           ::close(last--);
+         }
+       }},
       // A handler of SIGTERM ends the process with 3, and a signal comes in the middle of a call.
       {"exit_in",
        [this](const std::string& function) {
