@@ -123,6 +123,7 @@ Result ControlSocket::listen_at(int directory, const std::string& path) {
   }
   const int wake = posix::own_descriptor([] { return eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK); });
   wake_.store(wake, std::memory_order_relaxed);
+  wake_file_ = posix::FileIdentity(wake);
   return Result::of_call(wake >= 0);
 }
 
@@ -158,7 +159,8 @@ void ControlSocket::end(threads::Clock::time_point until) noexcept {
     return;
   }
   const std::uint64_t one = 1;
-  if (write(wake_.load(std::memory_order_relaxed), &one, sizeof one) != sizeof one) {
+  const int wake = wake_.load(std::memory_order_relaxed);
+  if (!wake_file_.is_of(wake) || write(wake, &one, sizeof one) != sizeof one) {
     return;
   }
   while (is_running_ && lock.wait_until(ended_, until)) {

@@ -14,6 +14,7 @@
 #include <string>
 #include <string_view>
 
+#include "plugin/posix/file_identity.h"
 #include "plugin/result/result.h"
 #include "plugin/threads/mutex.h"
 
@@ -81,6 +82,7 @@ class ControlSocket {
   Refusal refusal_;
   Descriptor listener_{-1};
   Descriptor wake_{-1};  ///< an eventfd
+  posix::FileIdentity wake_file_;
   std::array<Descriptor, kMostClients> connections_;
   threads::Mutex mutex_;
   threads::Condition ended_;

@@ -54,27 +54,17 @@ Result create_private(const std::string& path, OpenFile& file) {
   return Result::of_call(file.is_open());
 }
 
-OpenFile::OpenFile(int descriptor) noexcept : descriptor_(descriptor) {
-  struct stat found {};
-  if (descriptor >= 0 && fstat(descriptor, &found) == 0) {
-    device_ = found.st_dev;
-    inode_ = found.st_ino;
-  }
-}
+OpenFile::OpenFile(int descriptor) noexcept : descriptor_(descriptor), file_(descriptor) {}
 
 OpenFile& OpenFile::operator=(OpenFile&& other) noexcept {
   static_cast<void>(close());
   descriptor_ = std::exchange(other.descriptor_, -1);
-  device_ = other.device_;
-  inode_ = other.inode_;
+  file_ = other.file_;
   return *this;
 }
 
 Result OpenFile::check() const {
-  struct stat found {};
-  const bool is_ours = descriptor_ >= 0 && fstat(descriptor_, &found) == 0 &&
-                       found.st_dev == device_ && found.st_ino == inode_;
-  return Result(is_ours ? 0 : EBADF);
+  return Result(file_.is_of(descriptor_) ? 0 : EBADF);
 }
 
 int OpenFile::duplicate() const {
@@ -87,7 +77,7 @@ int OpenFile::duplicate() const {
 
 bool OpenFile::is_at(const std::string& path) const {
   struct stat found {};
-  return lstat(path.c_str(), &found) == 0 && found.st_dev == device_ && found.st_ino == inode_;
+  return lstat(path.c_str(), &found) == 0 && file_.is_of(found);
 }
 
 Result OpenFile::close() noexcept {

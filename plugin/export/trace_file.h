@@ -14,12 +14,12 @@
 #include <memory>
 #include <string>
 #include <string_view>
-#include <sys/types.h>
 #include <utility>
 
 #include "plugin/assemble/rows.h"
 #include "plugin/export/gzip.h"
 #include "plugin/export/lines/line_sink.h"
+#include "plugin/posix/file_identity.h"
 #include "plugin/result/result.h"
 
 namespace ringside::exporting {
@@ -33,8 +33,7 @@ struct WriteCounts {
   std::uint64_t operations = 0;  ///< written operations, as counted with count_operation()
 };
 
-/// A descriptor that knows its file. A program may close descriptors that are not its own, as
-/// daemons do. The number then belongs to a file of the program, in which nothing must be written.
+/// A descriptor that knows its file (posix/file_identity.h).
 class OpenFile {
  public:
   OpenFile() = default;
@@ -58,8 +57,7 @@ class OpenFile {
 
  private:
   int descriptor_ = -1;
-  dev_t device_ = 0;
-  ino_t inode_ = 0;
+  posix::FileIdentity file_;
 };
 
 class TraceFile : public LineSink {

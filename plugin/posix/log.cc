@@ -78,6 +78,7 @@ Log::Log(const char* target) noexcept : file_(STDERR_FILENO) {
   }
   if (const int file = open_log(target); file >= 0) {
     file_ = file;
+    identity_ = FileIdentity(file);
   } else {
     std::array<char, 1024> line;
     std::snprintf(line.data(), line.size(),
@@ -88,9 +89,13 @@ Log::Log(const char* target) noexcept : file_(STDERR_FILENO) {
 }
 
 Log::~Log() {
-  if (file_ != STDERR_FILENO) {
+  if (file_ != STDERR_FILENO && is_open()) {
     close(file_);
   }
+}
+
+bool Log::is_open() const noexcept {
+  return file_ == STDERR_FILENO || identity_.is_of(file_);
 }
 
 // In one piece, so that lines of several processes do not mix.
@@ -108,7 +113,7 @@ void Log::write_line(const char* level, std::string_view message) noexcept {
   line.begin(level);
   line.add(message);
   line.end();
-  const std::size_t size = posix::write_at_once(file_, line.text());
+  const std::size_t size = is_open() ? posix::write_at_once(file_, line.text()) : 0;
   if (size == line.text().size()) {
     is_torn_.store(false, std::memory_order_relaxed);
     return;

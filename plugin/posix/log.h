@@ -10,6 +10,8 @@
 #include <cstdint>
 #include <string_view>
 
+#include "plugin/posix/file_identity.h"
+
 namespace ringside::posix {
 
 /// Any thread may say something at any time, also where memory is short, in the child of a fork,
@@ -29,9 +31,12 @@ class Log {
   void warn(std::string_view message) noexcept { write_line("warning", message); }
 
  private:
+  /// False: an application that closes all descriptors has closed this one.
+  bool is_open() const noexcept;
   void write_line(const char* level, std::string_view message) noexcept;
 
   int file_;
+  FileIdentity identity_;               ///< of a file that is the log's own
   std::atomic<std::uint64_t> lost_{0};  ///< lines since one was written
   std::atomic<bool> is_torn_{false};    ///< only a part of the last line was written
 };

@@ -209,6 +209,18 @@ def standard_numbers(options):
                     f"with {free} descriptors: {list(dumps_to.iterdir())}")
 
 
+def own_files(options):
+    """A program closes all descriptors and opens files of its own, which then have the numbers of ours."""
+    with House(options) as house:
+        own, log = house.root / "own", house.root / "log"
+        own.mkdir()
+        house.run("steps", "communicator:1", "pace:5", f"own_files:{own}", "pace:5", "trouble", RINGSIDE_LOG=log,
+                  RINGSIDE_MAX_BYTES="nonsense")
+        written = {path.name: path.read_bytes()[:500] for path in own.iterdir() if path.stat().st_size}
+        require(not written, f"written to files of the program: {written}")
+        require(log.stat().st_size > 0, "nothing was logged before")
+
+
 def without_zlib(options):
     """Compression is asked for, and what it needs is not there when the trace is closed."""
     try:
@@ -285,6 +297,7 @@ def trouble(options):
     small_rings(options)
     without_streams(options)
     standard_numbers(options)
+    own_files(options)
     without_zlib(options)
     refused_late(options)
     takes_nothing(options)

@@ -94,6 +94,21 @@ class Steps {
        }},
       {"close_descriptor",
        [](const std::string& which) { ::close(static_cast<int>(number(which))); }},
+      // Closes all but the standard streams, as daemons do, and opens files of its own instead.
+      {"own_files",
+       [](const std::string& directory) {
+         constexpr int kFrom = STDERR_FILENO + 1;
+         constexpr int kTo = 64;
+         for (int file = kFrom; file < kTo; ++file) {
+           ::close(file);
+         }
+         for (int file = kFrom; file < kTo; ++file) {
+           const std::string path = directory + "/" + std::to_string(file);
+           require(open(path.c_str(), O_RDWR | O_CREAT, 0600) >= 0, "a file cannot be opened");
+         }
+       }},
+      {"chdir",
+       [](const std::string& path) { require(chdir(path.c_str()) == 0, "no such directory"); }},
       {"leave_descriptors",  // the process can open so many more
        [](const std::string& count) {
          struct rlimit limit {};
