@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <string_view>
 
+#include "plugin/drain/process_info.h"
 #include "plugin/session/control_place.h"
 
 namespace ringside::session {
@@ -23,7 +24,9 @@ bool is_first_of_host() {
 }  // namespace
 
 std::string Directories::make(const config::Config& config, const std::string& stem) {
-  const std::string& parent = config.ring_directory;
+  // The application may change its directory later.
+  const std::string parent =
+      config.ring_directory.empty() ? "" : drain::absolute_path(config.ring_directory);
   std::string left_over;
   if (!parent.empty()) {
     std::size_t bytes = 0;

@@ -221,6 +221,17 @@ def own_files(options):
         require(log.stat().st_size > 0, "nothing was logged before")
 
 
+def relative_directories(options):
+    """A program goes to another directory after its start."""
+    with House(options) as house:
+        elsewhere = house.root / "from" / "here" / "they" / "are" / "not" / "found"
+        elsewhere.mkdir(parents=True)
+        house.run("steps", "communicator:1", "call:100", f"chdir:{elsewhere}", "thread:100",
+                  RINGSIDE_DIR=os.path.relpath(house.traces), RINGSIDE_RING_DIR=os.path.relpath(house.rings))
+        house.whole_account()
+        house.no_rings()
+
+
 def without_zlib(options):
     """Compression is asked for, and what it needs is not there when the trace is closed."""
     try:
@@ -298,6 +309,7 @@ def trouble(options):
     without_streams(options)
     standard_numbers(options)
     own_files(options)
+    relative_directories(options)
     without_zlib(options)
     refused_late(options)
     takes_nothing(options)
