@@ -30,6 +30,26 @@ T upper_median(std::vector<T>& values) {
   return nth_value(values, values.size() / 2);
 }
 
+struct Weighted {
+  double value = 0;
+  double weight = 0;
+};
+
+/// The value below which half of the weight is. Changes the order of `values`, which is not empty.
+inline double weighted_median(std::vector<Weighted>& values) {
+  std::sort(values.begin(), values.end(),
+            [](const Weighted& one, const Weighted& other) { return one.value < other.value; });
+  double rest = 0;
+  for (const Weighted& one : values) {
+    rest += one.weight / 2;
+  }
+  auto at = values.begin();
+  while (at + 1 != values.end() && (rest -= at->weight) > 0) {
+    ++at;
+  }
+  return at->value;
+}
+
 }  // namespace ringside::model
 
 #endif  // RINGSIDE_ANALYZER_MODEL_NTH_VALUE_H

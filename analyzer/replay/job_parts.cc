@@ -181,8 +181,8 @@ class Builder {
       const auto is_before = [&](std::uint32_t a, std::uint32_t b) {
         const SeenKernel& one = parts_.kernels[a];
         const SeenKernel& other = parts_.kernels[b];
-        return std::tie(one.start_ns, one.end_ns, one.operation, a) <
-               std::tie(other.start_ns, other.end_ns, other.operation, b);
+        return std::tie(one.call_ns, one.start_ns, one.operation, a) <
+               std::tie(other.call_ns, other.start_ns, other.operation, b);
       };
       if (!std::is_sorted(ranks[i]->begin(), ranks[i]->end(), is_before)) {
         std::sort(ranks[i]->begin(), ranks[i]->end(), is_before);

@@ -24,10 +24,12 @@ constexpr std::size_t kOneBefore = 20;
 // So many kernels of the rank before may be the anchor.
 constexpr std::uint32_t kMostBack = 6;
 // One of so many estimates may contradict an anchor; an own time is at least this part of a usual
-// short one.
+// short one of that rank, and this part of those of others.
 constexpr std::size_t kOneContradicts = 10;
 constexpr double kShortest = 0.8;
+constexpr double kFastest = 0.5;
 // Of anchors that explain a start about as well, the nearest one counts, and an end before a start.
+// Of kernels without a pause between them, all are as near.
 constexpr double kFartherCosts = 0.1;
 constexpr double kStartCosts = 0.3;
 constexpr double kExact_ns = 200;
@@ -57,6 +59,7 @@ class Finder {
   OwnTimes find() {
     for (const Role& role : places_.roles()) {
       choices_.clear();
+      find_free_places(role);
       for (std::uint32_t place = 0; place < role.length; ++place) {
         choices_.push_back(choose(role, place));
       }
@@ -64,6 +67,7 @@ class Finder {
         see(role, rank);
       }
       estimate_rest(role);
+      times_.has_overlap.push_back(has_overlap(role));
     }
     return std::move(times_);
   }
@@ -87,6 +91,17 @@ class Finder {
     for (std::uint32_t i = 0; i < rank.kernel_count; ++i) {
       const Kernel& kernel = job_.kernels[rank.first_kernel + i];
       is_free_[rank.first_kernel + i] = kernel.stream_before == kNone || pause_ns(kernel) > busy_ns;
+    }
+  }
+
+  // At the other places kernels follow the one before them without a pause.
+  void find_free_places(const Role& role) {
+    is_free_place_.assign(role.length, false);
+    for (std::uint32_t place = 0; place < role.length; ++place) {
+      const std::vector<Sample> samples = samples_of(role, place);
+      const auto free = static_cast<std::size_t>(std::count_if(
+          samples.begin(), samples.end(), [&](const Sample& one) { return is_free_[one.kernel]; }));
+      is_free_place_[place] = 4 * free > samples.size();
     }
   }
 
@@ -119,9 +134,10 @@ class Finder {
     return choice.is_end || is_free_[kernel - choice.back];
   }
 
-  // The spread of the own times from that anchor on; nothing if it cannot be the anchor.
-  std::optional<double> spread(const std::vector<Sample>& samples, std::size_t seen,
-                               Choice choice) const {
+  // The spread of the own times from that anchor on; nothing if it cannot be the anchor. `passed`
+  // are the free kernels between.
+  std::optional<double> spread(const std::vector<Sample>& samples, std::size_t seen, Choice choice,
+                               std::uint32_t passed) const {
     std::vector<double> all_ns;
     std::vector<double> of_rank_ns;
     double sum_ns = 0;
@@ -149,21 +165,36 @@ class Finder {
       return std::nullopt;
     }
     return (sum_ns / static_cast<double>(all_ns.size()) + kExact_ns) *
-           (1 + kFartherCosts * (choice.back - 1) + (choice.is_end ? 0 : kStartCosts));
+           (1 + kFartherCosts * passed + (choice.is_end ? 0 : kStartCosts));
   }
 
   // A rank cannot have been ready sooner than a short own time after its anchor, also where the
-  // stream was busy.
+  // stream was busy. What is short shows the rank itself; if it never does, it may be faster than
+  // those that do.
   bool is_contradicted(const std::vector<Sample>& samples, Choice choice,
                        std::vector<double>& seen_ns) const {
-    const double tenth_ns = model::nth_value(seen_ns, seen_ns.size() / 10);
-    const double least_ns = kShortest * tenth_ns - static_cast<double>(kSameMoment_ns);
+    const double least_of_all_ns = kFastest * model::nth_value(seen_ns, seen_ns.size() / 10);
     std::size_t against = 0;
     std::size_t asked = seen_ns.size();
-    for (const Sample& sample : samples) {
-      if (!is_free_[sample.kernel] && is_known_from(sample.kernel, choice)) {
-        ++asked;
-        against += static_cast<double>(since(sample.kernel, choice)) < least_ns ? 1 : 0;
+    std::vector<double> of_rank_ns;
+    for (auto first = samples.begin(); first != samples.end();) {
+      const auto end = std::find_if(first, samples.end(),
+                                    [&](const Sample& one) { return one.rank != first->rank; });
+      of_rank_ns.clear();
+      for (auto one = first; one != end; ++one) {
+        if (is_free_[one->kernel] && is_known_from(one->kernel, choice)) {
+          of_rank_ns.push_back(static_cast<double>(since(one->kernel, choice)));
+        }
+      }
+      const double tenth_ns = of_rank_ns.empty()
+                                  ? least_of_all_ns
+                                  : model::nth_value(of_rank_ns, of_rank_ns.size() / 10);
+      const double least_ns = kShortest * tenth_ns - static_cast<double>(kSameMoment_ns);
+      for (; first != end; ++first) {
+        if (!is_free_[first->kernel] && is_known_from(first->kernel, choice)) {
+          ++asked;
+          against += static_cast<double>(since(first->kernel, choice)) < least_ns ? 1 : 0;
+        }
       }
     }
     return against * kOneContradicts > asked;
@@ -175,7 +206,10 @@ class Finder {
         samples.begin(), samples.end(), [&](const Sample& one) { return is_free_[one.kernel]; }));
     Choice best;
     double least = 0;
+    std::uint32_t passed = 0;
     for (std::uint32_t back = 1; back <= kMostBack && seen >= 2; ++back) {
+      const std::uint32_t between = place + role.length * kMostBack - (back - 1);
+      passed += back > 1 && is_free_place_[between % role.length] ? 1 : 0;
       // Computing depends on something of the last iteration. It goes on beside a kernel for less
       // than an iteration.
       for (const bool is_end : {true, false}) {
@@ -183,7 +217,7 @@ class Finder {
         if (back + (is_end ? 0 : 1) > role.length) {
           continue;
         }
-        const std::optional<double> found = spread(samples, seen, choice);
+        const std::optional<double> found = spread(samples, seen, choice, passed);
         if (found && (best.back == 0 || *found < least)) {
           best = choice;
           least = *found;
@@ -235,9 +269,30 @@ class Finder {
     return static_cast<double>(std::max<std::int64_t>(one.start_ns - from_ns, 0));
   }
 
+  // Computing goes on beside kernels: at some place the ranks are ready sometimes before and
+  // sometimes after the stream is free.
+  bool has_overlap(const Role& role) const {
+    for (std::uint32_t place = 0; place < role.length; ++place) {
+      std::size_t busy = 0;
+      std::size_t all = 0;
+      for (const std::uint32_t rank : role.ranks) {
+        const JobRank& one = job_.ranks[rank];
+        for (std::uint32_t i = place; i < one.kernel_count; i += role.length) {
+          busy += is_free_[one.first_kernel + i] ? 0 : 1;
+          ++all;
+        }
+      }
+      if (choices_[place].back > 0 && 4 * busy > all) {
+        return true;
+      }
+    }
+    return false;
+  }
+
   struct OfRank {
     std::uint32_t rank = 0;
-    double gpu_ns = 0;  // mean
+    double gpu_ns = 0;      // mean
+    bool is_usual = false;  // shown by most of its kernels
   };
 
   // The ranks that show at a place what their GPUs do.
@@ -247,15 +302,17 @@ class Finder {
       const JobRank& one = job_.ranks[rank];
       double sum_ns = 0;
       double count = 0;
+      double all = 0;
       for (std::uint32_t i = place; i < one.kernel_count; i += role.length) {
         const std::uint32_t kernel = one.first_kernel + i;
+        ++all;
         if (times_.is_seen[kernel]) {
           sum_ns += gpu_ns(kernel);
           ++count;
         }
       }
       if (count > 0) {
-        seen.push_back({rank, sum_ns / count});
+        seen.push_back({rank, sum_ns / count, 2 * count > all});
       }
     }
     return seen;
@@ -263,24 +320,26 @@ class Finder {
 
   void estimate_rest(const Role& role) {
     std::vector<std::vector<OfRank>> seen;
-    std::vector<double> own_ns(job_.ranks.size());
-    std::vector<double> others_ns(job_.ranks.size());
+    std::vector<std::vector<model::Weighted>> ratios(job_.ranks.size());
     for (std::uint32_t place = 0; place < role.length; ++place) {
-      std::vector<OfRank> here = seen_at(role, place);
+      seen.push_back(seen_at(role, place));
+      std::vector<OfRank> here = seen.back();
+      std::erase_if(here, [](const OfRank& one) { return !one.is_usual; });
       if (here.size() >= 2 && 3 * (here.size() - 1) >= role.ranks.size() - 1) {
         std::sort(here.begin(), here.end(),
                   [](const OfRank& a, const OfRank& b) { return a.gpu_ns < b.gpu_ns; });
         for (std::size_t i = 0; i < here.size(); ++i) {
           // The median of the others.
           const std::size_t middle = (here.size() - 1) / 2;
-          own_ns[here[i].rank] += here[i].gpu_ns;
-          others_ns[here[i].rank] += here[middle + (i <= middle ? 1 : 0)].gpu_ns;
+          const double others_ns = here[middle + (i <= middle ? 1 : 0)].gpu_ns;
+          if (others_ns > 0) {
+            ratios[here[i].rank].push_back({here[i].gpu_ns / others_ns, others_ns});
+          }
         }
       }
-      seen.push_back(std::move(here));
     }
     for (const std::uint32_t rank : role.ranks) {
-      times_.pace[rank] = others_ns[rank] > 0 ? own_ns[rank] / others_ns[rank] : 1;
+      times_.pace[rank] = ratios[rank].empty() ? 1 : model::weighted_median(ratios[rank]);
     }
     std::vector<double> usual_ns(role.length);
     for (std::uint32_t place = 0; place < role.length; ++place) {
@@ -312,7 +371,8 @@ class Finder {
   OwnTimes times_;
   std::vector<std::int64_t> ready_ns_;  // by kernel
   std::vector<bool> is_free_;           // by kernel: its stream was idle before it
-  std::vector<Choice> choices_;         // of a role, by place
+  std::vector<bool> is_free_place_;     // of a role, by place: of a quarter of its kernels or more
+  std::vector<Choice> choices_;         // likewise
 };
 
 }  // namespace

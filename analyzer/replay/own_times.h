@@ -29,6 +29,8 @@ struct OwnTimes {
   std::vector<bool> is_seen;
   /// By rank: its own times on the GPU, as a multiple of those of the others of its role.
   std::vector<double> pace;
+  /// By role: its ranks compute beside kernels.
+  std::vector<bool> has_overlap;
 };
 
 OwnTimes find_own_times(const Job& job, const Places& places);

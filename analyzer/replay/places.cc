@@ -20,6 +20,8 @@ constexpr std::size_t kOneOdd = 20;
 // The shortest iteration counts that explains the time between kernels as well as any other does,
 // but for this share of it. Without it, ten iterations with one slow one would be an iteration.
 constexpr double kUnexplained = 0.1;
+// Where a stream was busy, kernels have no time between them.
+constexpr std::int64_t kNoGap_ns = 25'000;
 // The ranks whose median stands for all of a role.
 constexpr std::size_t kRanksAsked = 33;
 
@@ -39,14 +41,22 @@ std::vector<std::int64_t> typical_gaps(const Job& job, const Role& role, std::si
   return gaps_ns;
 }
 
-// How far the times at each place are from their median, together.
-double unexplained_ns(const std::vector<std::int64_t>& gaps_ns, std::size_t length) {
+// How far the times at each place are from their median, together. `known_only`: without those that
+// a busy stream hides.
+double unexplained_ns(const std::vector<std::int64_t>& gaps_ns, std::size_t length,
+                      bool known_only) {
   double sum_ns = 0;
   std::vector<std::int64_t> here;
   for (std::size_t place = 0; place < length; ++place) {
     here.clear();
     for (std::size_t i = place; i < gaps_ns.size(); i += length) {
       here.push_back(gaps_ns[i]);
+    }
+    if (known_only) {
+      std::erase_if(here, [](std::int64_t gap_ns) { return gap_ns <= kNoGap_ns; });
+    }
+    if (here.empty()) {
+      continue;
     }
     const std::int64_t median_ns = model::upper_median(here);
     for (const std::int64_t gap_ns : here) {
@@ -70,7 +80,9 @@ std::uint32_t find_length(const Job& job, const Role& role) {
       odd += kernels[i].signature == kernels[i - length].signature ? 0 : 1;
     }
     if (odd * kOneOdd <= count) {
-      possible.emplace_back(length, unexplained_ns(gaps_ns, length) / all_ns);
+      // If the calls show an iteration, a time that is hidden now and then says nothing against it.
+      const bool known_only = length > 1 && (possible.empty() || possible.front().first > 1);
+      possible.emplace_back(length, unexplained_ns(gaps_ns, length, known_only) / all_ns);
     }
   }
   double least = 1;

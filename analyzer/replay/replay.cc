@@ -96,6 +96,8 @@ void Replay::make_steps(const std::vector<std::uint32_t>& order) {
     Step& step = steps_.emplace_back();
     step.anchor = place_of(anchor.kernel);
     step.is_anchor_end = anchor.is_end;
+    const bool is_first = kernel == job_.ranks[job_.rank_of(kernel)].first_kernel;
+    step.previous = is_first ? kNone : place_of(kernel - 1);
     step.before = place_of(job_.kernels[kernel].stream_before);
     step.is_alone = job_.transfers_of(kernel).empty();
     if (step.is_alone) {
@@ -137,16 +139,20 @@ void Replay::end_transfer(std::uint32_t transfer, std::int64_t time_ns) {
 }
 
 std::int64_t Replay::run(std::span<const std::int64_t> own_ns,
-                         std::span<const std::int64_t> transfer_ns) {
+                         std::span<const std::int64_t> transfer_ns,
+                         std::span<const std::int64_t> gaps_ns) {
   std::size_t alone = 0;
   std::uint32_t transfer = 0;
   for (std::uint32_t place = 0; place < steps_.size(); ++place) {
     const Step& step = steps_[place];
-    const std::int64_t ready_ns =
+    std::int64_t ready_ns =
         step.anchor == kNone
             ? 0
             : add_saturating(step.is_anchor_end ? ends_ns_[step.anchor] : ready_ns_[step.anchor],
                              own_ns[place]);
+    if (!gaps_ns.empty() && step.previous != kNone) {
+      ready_ns = std::max(ready_ns, add_saturating(ready_ns_[step.previous], gaps_ns[place]));
+    }
     const std::int64_t start_ns =
         step.before == kNone ? ready_ns : std::max(ready_ns, ends_ns_[step.before]);
     ready_ns_[place] = ready_ns;

@@ -30,9 +30,10 @@ constexpr double kNobodyElse = 0.05;
 
 void describe(Slow& slow, const WhatIfAnswer& answer, double infidelity) {
   const std::vector<double>& saved = answer.saved_by_iteration;
-  const double error = kEstimateError * answer.saved + infidelity;
-  slow.cost = {answer.saved, std::max(answer.saved - error, 0.0),
-               std::min(answer.saved + error, 1.0)};
+  const double error_down = kEstimateError * answer.saved_least + infidelity;
+  const double error_up = kEstimateError * answer.saved_most + infidelity;
+  slow.cost = {answer.saved, std::max(answer.saved_least - error_down, 0.0),
+               std::min(answer.saved_most + error_up, 1.0)};
   slow.iterations = static_cast<std::uint32_t>(saved.size());
   if (saved.empty()) {
     return;

@@ -59,9 +59,23 @@ WhatIf::WhatIf(const Job& job)
     for (std::uint32_t kernel = 0; kernel < own_ns_.size(); ++kernel) {
       own_ns_[replay_.place_of(kernel)] = times_.own_ns[kernel];
     }
-    replayed_ns_ = replay_.run(own_ns_, transfer_ns_);
+    replayed_ns_ = replay_.run(own_ns_, transfer_ns_, {});
     as_it_was_ns_ = replay_.ends_ns();
+    find_gaps();
     fidelity_ = find_fidelity();
+  }
+}
+
+void WhatIf::find_gaps() {
+  if (std::find(times_.has_overlap.begin(), times_.has_overlap.end(), true) ==
+      times_.has_overlap.end()) {
+    return;
+  }
+  gaps_ns_.resize(job_.kernels.size());
+  for (const JobRank& rank : job_.ranks) {
+    for (std::uint32_t i = rank.first_kernel + 1; i < rank.first_kernel + rank.kernel_count; ++i) {
+      gaps_ns_[replay_.place_of(i)] = replay_.ready_ns(i) - replay_.ready_ns(i - 1);
+    }
   }
 }
 
@@ -81,8 +95,9 @@ double WhatIf::find_fidelity() const {
   return most > 0 ? most : 1;
 }
 
-void WhatIf::make_like_others(const Role& role, const std::vector<bool>& is_chosen,
-                              std::vector<std::int64_t>& own_ns) const {
+void WhatIf::make_like_others(std::size_t number, const std::vector<bool>& is_chosen,
+                              Changed& changed) const {
+  const Role& role = places_.roles()[number];
   std::vector<std::uint32_t> others;
   std::vector<std::uint32_t> chosen;
   for (const std::uint32_t rank : role.ranks) {
@@ -94,6 +109,7 @@ void WhatIf::make_like_others(const Role& role, const std::vector<bool>& is_chos
   const std::size_t step = (others.size() + kRanksCompared - 1) / kRanksCompared;
   std::vector<std::int64_t> usual_ns;
   std::vector<std::int64_t> mine_ns;
+  std::vector<double> medians_ns(role.length);
   const auto values_of = [&](std::uint32_t rank, std::uint32_t place, bool with_estimates,
                              std::vector<std::int64_t>& values_ns) {
     const JobRank& one = job_.ranks[rank];
@@ -121,6 +137,9 @@ void WhatIf::make_like_others(const Role& role, const std::vector<bool>& is_chos
       }
     }
     std::sort(usual_ns.begin(), usual_ns.end());
+    if (3 * seen >= asked && seen > 0) {
+      medians_ns[place] = static_cast<double>(usual_ns[usual_ns.size() / 2]);
+    }
     for (const std::uint32_t rank : chosen) {
       mine_ns.clear();
       values_of(rank, place, false, mine_ns);
@@ -129,13 +148,53 @@ void WhatIf::make_like_others(const Role& role, const std::vector<bool>& is_chos
       for (std::uint32_t i = place; i < one.kernel_count; i += role.length) {
         const std::uint32_t kernel = one.first_kernel + i;
         if (times_.is_seen[kernel]) {
-          std::int64_t& own_one_ns = own_ns[replay_.place_of(kernel)];
+          std::int64_t& own_one_ns = changed.own_ns[replay_.place_of(kernel)];
           const auto was_ns = static_cast<double>(own_one_ns);
           const double new_ns =
               usual_ns.empty() ? was_ns : same_place(own_one_ns, mine_ns, usual_ns);
           own_one_ns = static_cast<std::int64_t>(std::min(was_ns, new_ns));
         }
       }
+    }
+  }
+  for (const std::uint32_t rank :
+       times_.has_overlap[number] ? chosen : std::vector<std::uint32_t>{}) {
+    set_gaps(role, rank, medians_ns, changed.gaps_ns);
+  }
+}
+
+// A rank that becomes like the others goes from one kernel to the next by so much faster as the
+// places of that iteration show at which others are seen.
+void WhatIf::set_gaps(const Role& role, std::uint32_t rank, const std::vector<double>& usual_ns,
+                      std::vector<std::int64_t>& gaps_ns) const {
+  gaps_ns.resize(gaps_ns_.size());
+  const JobRank& one = job_.ranks[rank];
+  const std::uint32_t end = one.first_kernel + one.kernel_count;
+  std::vector<model::Weighted> ratios;
+  for (std::uint32_t first = one.first_kernel; first < end; first += role.length) {
+    const std::uint32_t last = std::min(first + role.length, end);
+    ratios.clear();
+    double excess_ns = 0;
+    double most_ns = 0;
+    std::uint32_t most = last;
+    for (std::uint32_t kernel = first; kernel < last; ++kernel) {
+      const double place_ns = usual_ns[kernel - first];
+      if (times_.is_seen[kernel] && place_ns > 0) {
+        const auto own_ns = static_cast<double>(times_.own_ns[kernel]);
+        ratios.push_back({own_ns / place_ns, place_ns});
+        excess_ns += std::max(own_ns - place_ns, 0.0);
+        if (own_ns - place_ns > most_ns) {
+          most_ns = own_ns - place_ns;
+          most = kernel;
+        }
+      }
+    }
+    const double stall_ns = excess_ns > 0 && 2 * most_ns > excess_ns ? most_ns : 0;
+    const double pace = ratios.empty() ? times_.pace[rank] : model::weighted_median(ratios);
+    for (std::uint32_t kernel = std::max(first, one.first_kernel + 1); kernel < last; ++kernel) {
+      const std::uint32_t place = replay_.place_of(kernel);
+      const double gap_ns = static_cast<double>(gaps_ns_[place]) - (kernel == most ? stall_ns : 0);
+      gaps_ns[place] = static_cast<std::int64_t>(gap_ns / std::max(pace, 1.0));
     }
   }
 }
@@ -165,11 +224,29 @@ void WhatIf::balance(std::vector<std::int64_t>& own_ns) const {
   }
 }
 
-std::vector<std::int64_t> WhatIf::own_times_of(const WhatIfQuestion& question) const {
-  std::vector<std::int64_t> own_ns = own_ns_;
+// Of the ranks that are not chosen; if all are, of all.
+double WhatIf::mean_work_of_others(const std::vector<std::uint32_t>& chosen) const {
+  double sum_ns = mean_work_ns_ * static_cast<double>(job_.ranks.size());
+  for (const std::uint32_t rank : chosen) {
+    sum_ns -= work_ns_[places_.role_of(rank)];
+  }
+  const std::size_t count = job_.ranks.size() - chosen.size();
+  return count > 0 ? sum_ns / static_cast<double>(count) : mean_work_ns_;
+}
+
+bool WhatIf::is_role(const std::vector<std::uint32_t>& ranks) const {
+  return !ranks.empty() &&
+         ranks.size() == places_.roles()[places_.role_of(ranks.front())].ranks.size() &&
+         std::all_of(ranks.begin(), ranks.end(), [&](std::uint32_t rank) {
+           return places_.role_of(rank) == places_.role_of(ranks.front());
+         });
+}
+
+WhatIf::Changed WhatIf::change_own(const WhatIfQuestion& question, double role_work_ns) const {
+  Changed changed{own_ns_, {}};
   if (question.is_balanced) {
-    balance(own_ns);
-    return own_ns;
+    balance(changed.own_ns);
+    return changed;
   }
   std::vector<bool> is_chosen(job_.ranks.size());
   for (const std::uint32_t rank : question.like_others) {
@@ -179,19 +256,19 @@ std::vector<std::int64_t> WhatIf::own_times_of(const WhatIfQuestion& question) c
     const Role& role = places_.roles()[number];
     if (!std::all_of(role.ranks.begin(), role.ranks.end(),
                      [&](std::uint32_t rank) { return is_chosen[rank]; })) {
-      make_like_others(role, is_chosen, own_ns);
-    } else if (work_ns_[number] > mean_work_ns_) {
-      const double factor = mean_work_ns_ / work_ns_[number];
+      make_like_others(number, is_chosen, changed);
+    } else if (work_ns_[number] > role_work_ns) {
+      const double factor = role_work_ns / work_ns_[number];
       for (const std::uint32_t rank : role.ranks) {
         const JobRank& one = job_.ranks[rank];
         for (std::uint32_t i = 0; i < one.kernel_count; ++i) {
-          std::int64_t& here_ns = own_ns[replay_.place_of(one.first_kernel + i)];
+          std::int64_t& here_ns = changed.own_ns[replay_.place_of(one.first_kernel + i)];
           here_ns = static_cast<std::int64_t>(factor * static_cast<double>(here_ns));
         }
       }
     }
   }
-  return own_ns;
+  return changed;
 }
 
 std::vector<std::int64_t> WhatIf::transfer_times_of(const WhatIfQuestion& question) const {
@@ -232,9 +309,25 @@ std::vector<std::int64_t> WhatIf::iteration_ends(std::uint32_t rank) const {
 }
 
 WhatIfAnswer WhatIf::ask(const WhatIfQuestion& question, std::uint32_t of) {
-  const std::int64_t new_ns = replay_.run(own_times_of(question), transfer_times_of(question));
+  const double others_ns = mean_work_of_others(question.like_others);
+  const bool is_one_role = is_role(question.like_others);
+  const Changed changed = change_own(question, is_one_role ? mean_work_ns_ : others_ns);
+  const std::vector<std::int64_t> transfer_ns = transfer_times_of(question);
   const auto all_ns = static_cast<double>(replayed_ns_);
-  WhatIfAnswer answer{1 - static_cast<double>(new_ns) / all_ns, {}};
+  const auto saved_by = [&](const Changed& one, std::span<const std::int64_t> gaps_ns) {
+    return 1 - static_cast<double>(replay_.run(one.own_ns, transfer_ns, gaps_ns)) / all_ns;
+  };
+  WhatIfAnswer answer;
+  if (is_one_role) {
+    answer.saved_most = saved_by(change_own(question, others_ns), {});
+  }
+  // Where computing goes on beside kernels, the pace says too little and the own times after the
+  // ends of kernels too much. The last replay is that from which the iterations are taken.
+  const double paced = changed.gaps_ns.empty() ? 1 : saved_by(changed, changed.gaps_ns);
+  const double most = saved_by(changed, {});
+  answer.saved_least = std::clamp(paced, most / 2, most);
+  answer.saved = (answer.saved_least + most) / 2;
+  answer.saved_most = std::max(answer.saved_most, most);
   const std::vector<std::int64_t> new_ends_ns = iteration_ends(of);
   const JobRank& one = job_.ranks[of];
   const std::uint32_t length = places_.roles()[places_.role_of(of)].length;

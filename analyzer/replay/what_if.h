@@ -26,7 +26,7 @@ enum class Network : std::uint8_t {
 struct WhatIfQuestion {
   /// Indices into Job::ranks. Their own times become those that other ranks of the same role have
   /// at the same place, never longer ones. Where no rank of a role is left, the role's own times
-  /// become as long as the mean of all ranks.
+  /// become as long as the mean of the other ranks, or of all ranks if it is one role only.
   std::vector<std::uint32_t> like_others = {};
   bool is_balanced = false;  // at each place all ranks have the mean, and all roles the same work
   Network network = Network::kAsItWas;
@@ -34,7 +34,9 @@ struct WhatIfQuestion {
 };
 
 struct WhatIfAnswer {
-  double saved = 0;  // the part of the wall time that is saved, 0 to 1
+  double saved = 0;        // the part of the wall time that is saved, 0 to 1
+  double saved_least = 0;  // what it may be instead, if what cannot be seen is otherwise
+  double saved_most = 0;
   /// By iteration of the rank `of`: the part of the wall time that it saves.
   std::vector<double> saved_by_iteration;
 };
@@ -55,7 +57,7 @@ class WhatIf {
 
   /// Replays the job as it was. The result is valid until the next question.
   const Replay& as_it_was() {
-    replay_.run(own_ns_, transfer_ns_);
+    replay_.run(own_ns_, transfer_ns_, {});
     return replay_;
   }
 
@@ -64,10 +66,20 @@ class WhatIf {
 
  private:
   double find_fidelity() const;
-  std::vector<std::int64_t> own_times_of(const WhatIfQuestion& question) const;
+  // By place in the replay, as its arguments.
+  struct Changed {
+    std::vector<std::int64_t> own_ns;
+    std::vector<std::int64_t> gaps_ns;  // empty without overlap
+  };
+  bool is_role(const std::vector<std::uint32_t>& ranks) const;
+  double mean_work_of_others(const std::vector<std::uint32_t>& chosen) const;
+  Changed change_own(const WhatIfQuestion& question, double role_work_ns) const;
   std::vector<std::int64_t> transfer_times_of(const WhatIfQuestion& question) const;
-  void make_like_others(const Role& role, const std::vector<bool>& is_chosen,
-                        std::vector<std::int64_t>& own_ns) const;
+  void find_gaps();
+  void make_like_others(std::size_t number, const std::vector<bool>& is_chosen,
+                        Changed& changed) const;
+  void set_gaps(const Role& role, std::uint32_t rank, const std::vector<double>& usual_ns,
+                std::vector<std::int64_t>& gaps_ns) const;
   void balance(std::vector<std::int64_t>& own_ns) const;
   std::vector<std::int64_t> iteration_ends(std::uint32_t rank) const;
 
@@ -81,6 +93,7 @@ class WhatIf {
   std::int64_t replayed_ns_ = 0;
   double fidelity_ = 0;
   std::vector<std::int64_t> own_ns_;        // by place in the replay
+  std::vector<std::int64_t> gaps_ns_;       // likewise since the rank was ready before
   std::vector<std::int64_t> as_it_was_ns_;  // likewise the ends of all kernels
 };
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Simulated jobs of five patterns with one late rank or host, and clean ones: what `ringside stragglers`
+"""Simulated jobs of six patterns with one late rank or host, and clean ones: what `ringside stragglers`
 says of them, compared with the same job simulated without the delay.
 
 usage: check_slow_ranks.py RINGSIDE [--seeds N] [--first N] [--ranks N] [--keep DIRECTORY]
@@ -13,7 +13,7 @@ import sys
 import tempfile
 
 HERE = pathlib.Path(__file__).parent
-PATTERNS = ("dp", "tp", "pp", "moe", "fsdp")
+PATTERNS = ("dp", "tp", "pp", "moe", "fsdp", "prefetch")
 KINDS = ("compute", "burst", "input")
 PERCENTS = (5, 10, 20, 40)
 

@@ -3,7 +3,7 @@
 """Simulates a training job, writes the traces that Ringside would write of it, and its truth: how
 long it took, and how long the same job takes without the delay. It shares nothing with the analyzer.
 
-usage: simulate_job.py DIRECTORY [--pattern dp|tp|pp|moe|fsdp] [--kind none|compute|burst|input|once]
+usage: simulate_job.py DIRECTORY [--pattern dp|tp|pp|moe|fsdp|prefetch] [--kind none|compute|burst|input|once]
                        [--percent P] [--seed N] [--ranks N] [--per-host N] [--times gpu|proxy]
 
 The delay is chosen so that the job would take P percent less without it. DIRECTORY gets the traces
@@ -122,6 +122,11 @@ class Rank:
         """The compute stream waits for the communicator's."""
         self.compute_ns = max(self.compute_ns, (yield from self.drain(communicator)))
 
+    def wait_for_operations(self, operations):
+        while any(one.end_ns is None for one in operations):
+            yield
+        self.compute_ns = max(self.compute_ns, *(one.end_ns for one in operations))
+
     def synchronise(self):
         """The CPU waits for the compute stream."""
         self.cpu_ns = max(self.cpu_ns, self.compute_ns)
@@ -147,6 +152,8 @@ class Job:
         if options.pattern == "tp":
             self.inner = self.split("tp", [r // self.parts for r in world])
             self.outer = self.split("dp", [r % self.parts for r in world])
+        elif options.pattern == "prefetch":
+            self.gathers = self.communicator("gathers", world)
         elif options.pattern == "moe":
             self.inner = self.split("ep", [r // self.parts for r in world])
         elif options.pattern == "pp":
@@ -248,6 +255,26 @@ class Job:
                 rank.compute(nominal * self.work_ns)
                 if passes == 1:
                     yield from rank.communicate(self.world, scatter)
+        yield from rank.wait_for(self.world)
+        rank.compute(self.work_ns)
+
+    # Each layer's parameters are called for before computing waits for those of the layer before, on
+    # the stream of the gradients or on one of their own.
+    def prefetch(self, rank):
+        gathers = self.gathers if self.options.seed % 2 else self.world
+        for passes in (1, 2):
+            yield from rank.communicate(gathers, [("AllGather", self.bucket_bytes(0.4), None)])
+            for layer in range(self.layers):
+                parameters = rank.stream_ns[gathers.hash] if layer == 0 else following
+                if layer + 1 < self.layers:
+                    yield from rank.communicate(gathers,
+                                                [("AllGather", self.bucket_bytes(0.4), None)])
+                    following = rank.stream_ns[gathers.hash]
+                yield from rank.wait_for_operations(parameters)
+                rank.compute(passes * self.work_ns)
+                if passes == 2:
+                    yield from rank.communicate(
+                        self.world, [("ReduceScatter", self.bucket_bytes(0.4), None)])
         yield from rank.wait_for(self.world)
         rank.compute(self.work_ns)
 
@@ -419,7 +446,8 @@ def write_trace(path, job, rank, offset_ns, boot):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("directory", type=pathlib.Path)
-    parser.add_argument("--pattern", default="dp", choices=("dp", "tp", "pp", "moe", "fsdp"))
+    parser.add_argument("--pattern", default="dp",
+                        choices=("dp", "tp", "pp", "moe", "fsdp", "prefetch"))
     parser.add_argument("--kind", default="compute",
                         choices=("none", "compute", "burst", "input", "once"))
     parser.add_argument("--percent", type=float, default=10)
