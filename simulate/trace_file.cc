@@ -142,16 +142,12 @@ void TraceFile::account_line(std::int64_t true_ns) {
   out_ << R"("ts_ns":)" << clock_.at(true_ns) << R"(,"final":)"
        << (options_.end == End::kClosed ? "true" : "false") << R"(,"by_type":{)";
   const char* comma = "";
-  std::int64_t all = 0;
-  std::int64_t lost = 0;
   for (std::size_t type = 0; type < kTypes; ++type) {
     const auto& [written, sampled_out, filtered, dropped] = counts_.at(type).by_fate;
     const std::int64_t produced = 2 * (written + sampled_out + filtered + dropped);
     if (produced == 0) {
       continue;
     }
-    all += produced;
-    lost += 2 * dropped;
     out_ << comma << '"' << kTypeNames.at(type) << R"(":{"produced":)" << produced;
     comma = ",";
     const auto entry = [&](const char* name, std::int64_t value) {
@@ -169,8 +165,7 @@ void TraceFile::account_line(std::int64_t true_ns) {
     entry("dropped_parent", is_operation ? dropped : 2 * dropped);
     out_ << '}';
   }
-  out_ << R"(},"by_thread":[{"tid":)" << 1000 + rank_ << R"(,"produced":)" << all
-       << R"(,"dropped":)" << lost << "}]}},\n";
+  out_ << "}}},\n";
 }
 
 void TraceFile::end(std::int64_t window_start_ns, std::int64_t end_ns) {

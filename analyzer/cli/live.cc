@@ -8,7 +8,7 @@
 
 #include "analyzer/cli/launch.h"
 #include "live/running_command.h"
-#include "plugin/session/control_place.h"
+#include "plugin/journal/journal_format.h"
 
 namespace ringside::cli {
 
@@ -152,7 +152,7 @@ void complete_choice(live::Choice& choice) {
   if (choice.ring_directory.empty() && !choice.hosts) {
     const char* const variable = get_variable("RINGSIDE_RING_DIR");
     choice.ring_directory = variable != nullptr && *variable != '\0' ? variable : "/dev/shm";
-    choice.control_parent = session::control_parent();
+    choice.control_parent = journal::control_parent();
   }
   if (!choice.directory.empty()) {
     std::error_code error;

@@ -12,13 +12,13 @@
 #include "analyzer/model/printable.h"
 #include "analyzer/report/numbers.h"
 #include "launch/files.h"
-#include "plugin/session/control_place.h"
+#include "plugin/journal/journal_format.h"
 
 namespace ringside::cli {
 namespace {
 
 struct RecoverOptions {
-  std::vector<std::string> inputs{"/dev/shm", session::control_parent()};
+  std::vector<std::string> inputs{"/dev/shm", journal::control_parent()};
   std::string output_directory;
   std::string job;
   std::string trace_directory;

@@ -205,8 +205,8 @@ void say_who_lives(launch::JobRings& rings) {
 void say_no_trace(const launch::Plan& plan) {
   if (plan.is_flight_recorder) {
     std::fprintf(stderr,
-                 "ringside run: no trace: the flight recorder (RINGSIDE_FLIGHT_SECONDS, "
-                 "RINGSIDE_FLIGHT_BYTES) writes one where ringside_dump() asks for it\n");
+                 "ringside run: no trace: the flight recorder (RINGSIDE_FLIGHT_BYTES) writes one where "
+                 "ringside_dump() asks for it\n");
     return;
   }
   std::fprintf(

@@ -86,7 +86,7 @@ typedef struct ringside_status_info {
   char trace_path[1024];   /* the trace's first file, or an empty string while there is none */
   uint64_t bytes_kept;     /* in the trace's files, or in memory; see RINGSIDE_MAX_BYTES */
   uint64_t rotated;        /* callbacks in segments that were deleted */
-  int32_t flight_recorder; /* 1 if the trace is only in memory; see RINGSIDE_FLIGHT_SECONDS */
+  int32_t flight_recorder; /* 1 if the trace is only in memory; see RINGSIDE_FLIGHT_BYTES */
 } ringside_status_info;
 
 /*

@@ -10,7 +10,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "plugin/abi/logger.h"
+#include "plugin/record/host_side.h"
 
 namespace ringside::abi {
 
@@ -262,9 +262,11 @@ struct EventStateArgsV4 {
 
 using InitV1 = int (*)(void** context, int* eActivationMask);
 using InitV4 = int (*)(void** context, int* eActivationMask, const char* commName,
-                       std::uint64_t commHash, int nNodes, int nranks, int rank, Logger logger);
+                       std::uint64_t commHash, int nNodes, int nranks, int rank,
+                       record::NcclLogger logger);
 using InitV5 = int (*)(void** context, std::uint64_t commId, int* eActivationMask,
-                       const char* commName, int nNodes, int nranks, int rank, Logger logger);
+                       const char* commName, int nNodes, int nranks, int rank,
+                       record::NcclLogger logger);
 
 /// The table that a plugin exports. Its functions return an ncclResult_t, an enumeration as wide as
 /// int; 0 is success.

@@ -17,7 +17,7 @@ int init_without_identity(void** context, int* mask) noexcept {
 }
 
 int init_v4(void** context, int* mask, const char* name, std::uint64_t hash, int nnodes, int nranks,
-            int rank, Logger logger) noexcept {
+            int rank, record::NcclLogger logger) noexcept {
   *context = record::open_communicator({4, mask, true, hash, name, nnodes, nranks, rank, logger});
   return 0;
 }
@@ -25,7 +25,7 @@ int init_v4(void** context, int* mask, const char* name, std::uint64_t hash, int
 /// Versions 5 to 7.
 template <int kVersion>
 int init_with_identity(void** context, std::uint64_t hash, int* mask, const char* name, int nnodes,
-                       int nranks, int rank, Logger logger) noexcept {
+                       int nranks, int rank, record::NcclLogger logger) noexcept {
   *context =
       record::open_communicator({kVersion, mask, true, hash, name, nnodes, nranks, rank, logger});
   return 0;

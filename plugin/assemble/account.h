@@ -91,14 +91,8 @@ inline TypeAccount account_of(const record::Ring& ring, std::size_t type) {
   return of;
 }
 
-struct ThreadAccount {
-  std::int32_t tid = 0;  ///< 0: the sum of all threads that have ended
-  std::uint64_t produced = 0, dropped = 0;
-};
-
 struct Account {
   TypeAccounts by_type{};
-  std::vector<ThreadAccount> by_thread;
   /// Evicted events. Their callbacks are counted in by_type.
   TypeCounts given_up{};
 };

@@ -75,6 +75,11 @@ class Assembler {
   void open_communicator(const Communicator& communicator);
   void close_communicator(std::uint32_t context, std::int64_t ts_ns);
   const std::vector<Communicator>& communicators() const { return communicators_.all(); }
+  /// Returns NULL if the context has no known communicator.
+  const Communicator* find_communicator(std::uint32_t context) const {
+    const Communicator& found = communicators_.of(context);
+    return found.context != 0 ? &found : nullptr;
+  }
 
   /// Operations that begin at `start_ns` or later belong to this window.
   void open_window(std::uint32_t number, std::int64_t start_ns) {

@@ -25,23 +25,11 @@ constexpr std::string_view type_name(record::EventType type) {
 
 /// Name of a ProxyCtrl state; an empty string for any other state.
 constexpr std::string_view control_state_name(record::EventState state) {
-  using record::EventState;
-  switch (state) {
-    case EventState::kCtrlIdle:
-      return "Idle";
-    case EventState::kCtrlActive:
-      return "Active";
-    case EventState::kCtrlSleep:
-      return "Sleep";
-    case EventState::kCtrlWakeup:
-      return "Wakeup";
-    case EventState::kCtrlAppend:
-      return "Append";
-    case EventState::kCtrlAppendEnd:
-      return "AppendEnd";
-    default:
-      return {};
-  }
+  constexpr std::array<std::string_view, 6> kNames = {"Idle",   "Active", "Sleep",
+                                                      "Wakeup", "Append", "AppendEnd"};
+  const std::size_t at =
+      static_cast<std::size_t>(state) - static_cast<std::size_t>(record::EventState::kCtrlIdle);
+  return at < kNames.size() ? kNames[at] : std::string_view();
 }
 
 }  // namespace ringside::assemble

@@ -5,7 +5,6 @@
 #include <cstdlib>
 #include <unistd.h>
 
-#include "plugin/config/variable_names.h"
 #include "plugin/config/variables.h"
 
 namespace ringside::config {

@@ -29,12 +29,10 @@ struct Config {
   int drain_ms = 10;
   std::uint64_t max_bytes = std::uint64_t{2} << 30;  ///< 0: no bound
   bool compress = false;
-  std::uint64_t flight_seconds = 0;         ///< 0: no bound of time
   std::uint64_t flight_bytes = 0;           ///< 0: not a flight recorder
   std::string ring_directory = "/dev/shm";  ///< empty: rings in anonymous memory
   std::uint64_t journal_bytes = std::uint64_t{32} << 20;
-  std::string drain_cpus;  ///< a list that parse_cpu_list takes; empty: any
-  int drain_nice = 0;
+  std::string drain_cpus;     ///< a list that parse_cpu_list takes; empty: any
   int exit_seconds = 20;      ///< schedulers allow 30 between the signal to end and SIGKILL
   double record_seconds = 0;  ///< 0: until recording is stopped
   double hang_seconds = 0;    ///< 0: no watch

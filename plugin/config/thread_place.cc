@@ -3,9 +3,6 @@
 
 #include <charconv>
 #include <pthread.h>
-#include <sys/resource.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
 namespace ringside::config {
 namespace {
@@ -51,12 +48,6 @@ std::optional<cpu_set_t> parse_cpu_list(std::string_view text) {
 
 Result run_on_cpus(const cpu_set_t& cpus) {
   return Result(pthread_setaffinity_np(pthread_self(), sizeof cpus, &cpus));
-}
-
-Result run_at_nice(int nice) {
-  // On Linux each thread has its own nice value.
-  const auto tid = static_cast<id_t>(syscall(SYS_gettid));
-  return Result::of_call(setpriority(PRIO_PROCESS, tid, nice) == 0);
 }
 
 }  // namespace ringside::config

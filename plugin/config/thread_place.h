@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// CPUs and priority of the calling thread.
+// CPUs of the calling thread.
 #ifndef RINGSIDE_PLUGIN_CONFIG_THREAD_PLACE_H
 #define RINGSIDE_PLUGIN_CONFIG_THREAD_PLACE_H
 
@@ -18,9 +18,6 @@ std::optional<cpu_set_t> parse_cpu_list(std::string_view text);
 /// Binds the calling thread to these CPUs. Fails with the system's error if they do not exist or
 /// this process may not use them.
 Result run_on_cpus(const cpu_set_t& cpus);
-
-/// Sets the nice value of the calling thread, from 0 to 19. Fails with the error of setpriority(2).
-Result run_at_nice(int nice);
 
 }  // namespace ringside::config
 

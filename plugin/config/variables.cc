@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "plugin/config/variables.h"
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <cstdint>
 #include <limits>
 #include <utility>
 
+#include "plugin/config/nearest_name.h"
 #include "plugin/config/thread_place.h"
 #include "plugin/journal/journal.h"
 #include "plugin/record/ring_pool.h"
@@ -88,18 +90,15 @@ Variable flag(const char* name, const char* meaning, bool Config::*member) {
   return integer(name, meaning, member, {0, 1});
 }
 
-// Makes a variable of bytes. With `keeps_what_is_set`, 0 does not change the member, which an
-// earlier variable may have set.
-Variable bytes_or_none(const char* name, const char* meaning, std::uint64_t Config::*member,
-                       bool keeps_what_is_set) {
+Variable bytes_or_none(const char* name, const char* meaning, std::uint64_t Config::*member) {
   Variable made = integer(name, meaning, member, {kLeastTrace_bytes, kMostTrace_bytes, true});
   made.values = "0 or " + made.values;
-  made.read = [read = made.read, member, keeps_what_is_set](std::string_view text, Config& config,
-                                                            std::string& detail) {
+  made.read = [read = made.read, member](std::string_view text, Config& config,
+                                         std::string& detail) {
     if (text != "0") {
       return read(text, config, detail);
     }
-    config.*member = keeps_what_is_set ? config.*member : 0;
+    config.*member = 0;
     return true;
   };
   return made;
@@ -188,19 +187,6 @@ Variable drain_cpus() {
   return made;
 }
 
-Variable flight_seconds() {
-  constexpr std::uint64_t kDefaultFlight_bytes = 32U << 20;
-  Variable made =
-      integer("RINGSIDE_FLIGHT_SECONDS", "flight recorder: the seconds that are kept in memory",
-              &Config::flight_seconds, {0, kMost_s});
-  made.read = [read = made.read](std::string_view given, Config& config, std::string& detail) {
-    const bool is_read = read(given, config, detail);
-    config.flight_bytes = config.flight_seconds != 0 ? kDefaultFlight_bytes : 0;
-    return is_read;
-  };
-  return made;
-}
-
 Variable ring_directory() {
   Variable made =
       text("RINGSIDE_RING_DIR", "the directory of rings and journal, which outlive the process",
@@ -254,6 +240,44 @@ Variable job() {
   return made;
 }
 
+constexpr std::string_view kPrefix = "RINGSIDE_";
+
+constexpr std::array<std::string_view, 3> kOwn = {"RINGSIDE_LAUNCH", "RINGSIDE_HANG_DUMP",
+                                                  "RINGSIDE_HANG_PID"};
+constexpr std::array<std::string_view, 2> kOfTests = {"RINGSIDE_TEST_", "RINGSIDE_BENCH_"};
+
+// Kubernetes sets such variables in each pod for a service whose name begins with "ringside".
+bool is_of_kubernetes(std::string_view name) {
+  return name.ends_with("_SERVICE_HOST") || name.ends_with("_PORT") ||
+         name.find("_SERVICE_PORT") != std::string_view::npos ||
+         name.find("_PORT_") != std::string_view::npos;
+}
+
+std::string_view nearest_to(std::string_view name) {
+  std::vector<std::string_view> names;
+  for (const Variable& variable : variables()) {
+    names.push_back(variable.name);
+  }
+  return nearest_name(name, names, kPrefix.size());
+}
+
+bool is_known(std::string_view name) {
+  const auto& table = variables();
+  return std::any_of(table.begin(), table.end(),
+                     [&](const Variable& variable) { return variable.name == name; }) ||
+         std::find(kOwn.begin(), kOwn.end(), name) != kOwn.end() ||
+         std::any_of(kOfTests.begin(), kOfTests.end(),
+                     [&](std::string_view prefix) { return name.starts_with(prefix); }) ||
+         is_of_kubernetes(name);
+}
+
+std::string sentence_on(const std::string& name) {
+  const std::string nearest(nearest_to(name));
+  return name + " is not a variable of Ringside; " +
+         (nearest.empty() ? "docs/environment.md has their names"
+                          : "did you mean " + nearest + "?");
+}
+
 }  // namespace
 
 std::optional<std::uint64_t> parse_sample(std::string_view text) {
@@ -276,17 +300,14 @@ const std::vector<Variable>& variables() {
       integer("RINGSIDE_DRAIN_MS", "the milliseconds between two readings of the rings",
               &Config::drain_ms, {1, 1000}),
       bytes_or_none("RINGSIDE_MAX_BYTES", "the most bytes of one process on disk; 0: no bound",
-                    &Config::max_bytes, false),
+                    &Config::max_bytes),
       flag("RINGSIDE_COMPRESS", "whether the trace is compressed", &Config::compress),
-      flight_seconds(),
       bytes_or_none("RINGSIDE_FLIGHT_BYTES", "flight recorder: the bytes that are kept in memory",
-                    &Config::flight_bytes, true),
+                    &Config::flight_bytes),
       ring_directory(),
       integer("RINGSIDE_JOURNAL_BYTES", "the size of the journal", &Config::journal_bytes,
               {journal::Journal::kLeastBytes, std::uint64_t{4} << 30, true}),
       drain_cpus(),
-      integer("RINGSIDE_DRAIN_NICE", "the nice value of the drain thread", &Config::drain_nice,
-              {0, 19}),
       integer("RINGSIDE_EXIT_SECONDS",
               "the most seconds for which the exit waits until the trace is complete",
               &Config::exit_seconds, {1, kMost_s}),
@@ -309,6 +330,21 @@ const std::vector<Variable>& variables() {
            &Config::log, "stderr"),
       job()};
   return table;
+}
+
+std::vector<std::string> trouble_with_names(const std::vector<std::string>& names) {
+  std::vector<std::string> sentences;
+  for (const std::string& text : names) {
+    // This bounds the time of the search for the nearest name.
+    constexpr std::size_t kMostName = 100;
+    const std::string name = text.substr(0, std::min(text.find('='), kMostName));
+    if (name.starts_with(kPrefix) && !is_known(name)) {
+      sentences.push_back(sentence_on(name));
+    }
+  }
+  std::sort(sentences.begin(), sentences.end());
+  sentences.erase(std::unique(sentences.begin(), sentences.end()), sentences.end());
+  return sentences;
 }
 
 }  // namespace ringside::config

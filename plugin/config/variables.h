@@ -30,6 +30,10 @@ struct Variable {
 /// one.
 const std::vector<Variable>& variables();
 
+/// Returns a sentence for each name that is no variable of Ringside. It has the nearest variable.
+/// `names` may be "NAME=value", as in an environment.
+std::vector<std::string> trouble_with_names(const std::vector<std::string>& names);
+
 }  // namespace ringside::config
 
 #endif  // RINGSIDE_PLUGIN_CONFIG_VARIABLES_H

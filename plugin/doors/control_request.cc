@@ -3,11 +3,12 @@
 
 #include <algorithm>
 #include <cmath>
-#include <ctime>
 #include <limits>
 #include <optional>
 #include <set>
 #include <utility>
+
+#include "plugin/record/clock.h"
 
 namespace ringside::doors {
 namespace {
@@ -117,9 +118,7 @@ std::int64_t ControlRequest::moment_ns() {
   constexpr std::int64_t kSecond_ns = 1'000'000'000;
   constexpr std::int64_t kMostAhead_ns = kSecond_ns * 30 * 24 * 3600;
   const std::int64_t moment_ns = integer("at_realtime_ns");
-  timespec now{};
-  clock_gettime(CLOCK_REALTIME, &now);
-  const std::int64_t now_ns = static_cast<std::int64_t>(now.tv_sec) * kSecond_ns + now.tv_nsec;
+  const auto now_ns = static_cast<std::int64_t>(record::clock_ns(CLOCK_REALTIME));
   if (moment_ns != 0 && (moment_ns <= now_ns || moment_ns - now_ns > kMostAhead_ns)) {
     refuse("at_realtime_ns has passed, or is more than 30 days ahead, by the clock of this host");
   }

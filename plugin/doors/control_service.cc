@@ -18,7 +18,6 @@
 #include "plugin/record/recorder.h"
 #include "plugin/result/result.h"
 #include "plugin/threads/mutex.h"
-#include "plugin/threads/thread_role.h"
 
 namespace ringside::doors {
 namespace {
@@ -42,16 +41,8 @@ Answer refused(std::string_view error, std::string_view message) {
 }
 
 const char* state_text(session::Recording::State state) {
-  switch (state) {
-    case session::Recording::State::kRecording:
-      return "recording";
-    case session::Recording::State::kMasked:
-      return "masked";
-    case session::Recording::State::kWaiting:
-      return "waiting";
-    default:
-      return "stopped";
-  }
+  constexpr std::array kTexts = {"stopped", "waiting", "masked", "recording"};
+  return kTexts[static_cast<std::size_t>(state)];
 }
 
 void add_plan(const session::Status& status, Json& json) {

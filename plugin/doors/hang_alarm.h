@@ -14,7 +14,7 @@
 #include "plugin/drain/trace_writer.h"
 #include "plugin/posix/log.h"
 #include "plugin/session/session.h"
-#include "plugin/threads/thread_role.h"
+#include "plugin/threads/annotations.h"
 
 namespace ringside::doors {
 

@@ -9,56 +9,6 @@
 #include <utility>
 
 namespace ringside::doors {
-namespace {
-
-// The command reads from /dev/null and writes to stderr, as all of the plugin does. It has none of
-// the other files of the application.
-class Files {
- public:
-  Files() {
-    posix_spawn_file_actions_init(&actions_);
-    posix_spawn_file_actions_addopen(&actions_, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
-    posix_spawn_file_actions_adddup2(&actions_, STDERR_FILENO, STDOUT_FILENO);
-#if defined(__GLIBC__) && __GLIBC_PREREQ(2, 34)
-    posix_spawn_file_actions_addclosefrom_np(&actions_, STDERR_FILENO + 1);
-#endif
-  }
-  ~Files() {
-    posix_spawn_file_actions_destroy(&actions_);
-  }
-  Files(const Files&) = delete;
-  Files& operator=(const Files&) = delete;
-  const posix_spawn_file_actions_t* get() const {
-    return &actions_;
-  }
-
- private:
-  posix_spawn_file_actions_t actions_{};
-};
-
-// The drain thread blocks all signals, and the application may ignore some. The command inherits
-// neither.
-class Signals {
- public:
-  Signals() {
-    posix_spawnattr_init(&attributes_);
-    sigset_t set;
-    sigemptyset(&set);
-    posix_spawnattr_setsigmask(&attributes_, &set);
-    sigfillset(&set);
-    posix_spawnattr_setsigdefault(&attributes_, &set);
-    posix_spawnattr_setflags(&attributes_, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
-  }
-  ~Signals() { posix_spawnattr_destroy(&attributes_); }
-  Signals(const Signals&) = delete;
-  Signals& operator=(const Signals&) = delete;
-  const posix_spawnattr_t* get() const { return &attributes_; }
-
- private:
-  posix_spawnattr_t attributes_{};
-};
-
-}  // namespace
 
 HangCommand::HangCommand(std::string command) : command_(std::move(command)) {
   for (char** variable = command_.empty() ? nullptr : environ;
@@ -83,11 +33,30 @@ Result HangCommand::run(const std::string& dump_path) {
   std::string shell = "sh";
   std::string option = "-c";
   char* const arguments[] = {shell.data(), option.data(), command_.data(), nullptr};
-  const Files files;
-  const Signals signals;
+  running_.reserve(running_.size() + 1);  // no exception from here on
+  // The command reads from /dev/null and writes to stderr, as all of the plugin does. It has none
+  // of the other files of the application.
+  posix_spawn_file_actions_t files;
+  posix_spawn_file_actions_init(&files);
+  posix_spawn_file_actions_addopen(&files, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+  posix_spawn_file_actions_adddup2(&files, STDERR_FILENO, STDOUT_FILENO);
+#if defined(__GLIBC__) && __GLIBC_PREREQ(2, 34)
+  posix_spawn_file_actions_addclosefrom_np(&files, STDERR_FILENO + 1);
+#endif
+  // The drain thread blocks all signals, and the application may ignore some. The command inherits
+  // neither.
+  posix_spawnattr_t signals;
+  posix_spawnattr_init(&signals);
+  sigset_t set;
+  sigemptyset(&set);
+  posix_spawnattr_setsigmask(&signals, &set);
+  sigfillset(&set);
+  posix_spawnattr_setsigdefault(&signals, &set);
+  posix_spawnattr_setflags(&signals, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
   pid_t pid = 0;
-  Result started(
-      posix_spawn(&pid, "/bin/sh", files.get(), signals.get(), arguments, environment.data()));
+  Result started(posix_spawn(&pid, "/bin/sh", &files, &signals, arguments, environment.data()));
+  posix_spawnattr_destroy(&signals);
+  posix_spawn_file_actions_destroy(&files);
   if (started.is_ok()) {
     running_.push_back(pid);
   }

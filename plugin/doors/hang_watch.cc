@@ -12,12 +12,8 @@ namespace {
 
 using assemble::InFlight;
 using assemble::OperationKind;
-using assemble::TransferKind;
-using assemble::TransferWait;
 
 constexpr std::int64_t kLookEvery_ns = 1'000'000'000;
-// An operation may have thousands of transfers. A line names this many kinds of them at most.
-constexpr std::size_t kMostKinds = 6;
 
 std::string communicator_text(const assemble::Communicator* communicator, int rank) {
   if (communicator == nullptr) {
@@ -51,44 +47,6 @@ std::string operation_text(const assemble::Operation& operation) {
   }
   return text + ", " +
          (operation.has_bytes ? std::to_string(operation.bytes) + " bytes" : "bytes not known");
-}
-
-std::string transfer_text(const TransferKind& kind) {
-  const std::string peer = kind.peer >= 0 ? "peer " + std::to_string(kind.peer) : "a peer";
-  std::string transfer = (kind.is_send ? "a send to " : "a receive from ") + peer;
-  switch (kind.wait) {
-    case TransferWait::kPeer:
-      return kind.is_send ? peer + " to take data" : "data of " + peer;
-    case TransferWait::kNetwork:
-      return "the network for " + transfer;
-    case TransferWait::kGpu:
-      return "the GPU for " + transfer;
-    default:
-      return transfer;
-  }
-}
-
-std::string phase_text(const InFlight& stuck) {
-  std::string text;
-  if (stuck.kernel_channels > 0) {
-    text = "in the kernel (" + std::to_string(stuck.kernel_channels) + " channels)";
-  }
-  std::size_t kinds = 0;
-  for (const auto& [kind, transfers] : stuck.transfers) {
-    if (kinds == kMostKinds) {
-      text += ", and " + std::to_string(stuck.transfers.size() - kinds) + " more";
-      break;
-    }
-    text += (kinds != 0     ? ", "
-             : text.empty() ? "waiting for "
-                            : ", waiting for ") +
-            transfer_text(kind) + " (" + std::to_string(transfers) + ")";
-    ++kinds;
-  }
-  if (text.empty()) {
-    return stuck.call_returned ? "begun" : "enqueued: its call has not returned";
-  }
-  return text;
 }
 
 // Names come from the application.
@@ -126,10 +84,13 @@ std::string hang_line(const InFlight& stuck, const assemble::Communicator* commu
   constexpr double kSecond_ns = 1e9;
   const double in_flight_s = static_cast<double>(facts.now_ns - stuck.since_ns) / kSecond_ns;
   std::array<char, 96> times{};
-  std::snprintf(times.data(), times.size(), ", in flight for %.1f s (limit %.7g s): ", in_flight_s,
+  std::snprintf(times.data(), times.size(), ", in flight for %.1f s (limit %.7g s)", in_flight_s,
                 facts.limit_s);
   std::string line = "stalled: " + communicator_text(communicator, stuck.operation.rank) + ": " +
-                     operation_text(stuck.operation) + times.data() + phase_text(stuck);
+                     operation_text(stuck.operation) + times.data();
+  if (!stuck.call_returned) {
+    line += ", its call has not returned";
+  }
   if (facts.dropped != 0) {
     line += "; " + std::to_string(facts.dropped) + " records were lost, its end may be among them";
   }

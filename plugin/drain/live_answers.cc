@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "plugin/drain/live_answers.h"
 
-#include <ctime>
 #include <string_view>
 #include <vector>
 
@@ -13,13 +12,6 @@ namespace {
 
 using exporting::JsonText;
 using exporting::MetricSums;
-
-std::int64_t nanoseconds_of(clockid_t clock) {
-  constexpr std::int64_t kSecond_ns = 1'000'000'000;
-  timespec now{};
-  clock_gettime(clock, &now);
-  return static_cast<std::int64_t>(now.tv_sec) * kSecond_ns + now.tv_nsec;
-}
 
 std::uint64_t ring_bytes() {
   std::uint64_t bytes = 0;
@@ -121,8 +113,8 @@ std::string series_members(const assemble::Assembler& assembler,
     all += type;
   }
   JsonText json;
-  json.member("realtime_ns", nanoseconds_of(CLOCK_REALTIME));
-  json.member("drain_cpu_ns", nanoseconds_of(CLOCK_THREAD_CPUTIME_ID));
+  json.member("realtime_ns", record::clock_ns(CLOCK_REALTIME));
+  json.member("drain_cpu_ns", record::clock_ns(CLOCK_THREAD_CPUTIME_ID));
   json.member("ring_bytes", ring_bytes());
   json.key("account").raw("{\"produced\":").integer(all.produced);
   for (const assemble::Fate& fate : assemble::kFates) {
@@ -132,13 +124,11 @@ std::string series_members(const assemble::Assembler& assembler,
   add_array(json, "duration_bounds_ns", exporting::kDurationBounds_ns);
   add_array(json, "busbw_bounds", exporting::kBusbwBounds_bytes_per_s);
   json.key("series").raw("[");
-  const auto& communicators = assembler.communicators();
   bool is_first = true;
   for (const auto& [key, sums] : metrics.series()) {
     json.raw(is_first ? "" : ",");
     is_first = false;
-    const bool is_known = key.context != 0 && key.context < communicators.size();
-    begin_with(json, key.context, is_known ? &communicators[key.context] : nullptr);
+    begin_with(json, key.context, assembler.find_communicator(key.context));
     json.member_string("func", key.func).member_string("algo", key.algo);
     json.member_string("proto", key.proto).member("size_class", key.size_class);
     add_sums(json, sums);

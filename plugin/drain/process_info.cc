@@ -7,12 +7,12 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <ctime>
 #include <fcntl.h>
 #include <sys/random.h>
 #include <unistd.h>
 
 #include "plugin/config/version.h"
+#include "plugin/record/clock.h"
 
 namespace ringside::drain {
 namespace {
@@ -46,10 +46,7 @@ exporting::ProcessFacts read_process_facts(const config::Config& config) {
   facts.plugin_version = config::kVersion;
   if (getrandom(&facts.run_id, sizeof facts.run_id, GRND_NONBLOCK) !=
       static_cast<ssize_t>(sizeof facts.run_id)) {
-    timespec now{};
-    clock_gettime(CLOCK_REALTIME, &now);
-    facts.run_id = static_cast<std::uint64_t>(now.tv_nsec) * 0x9E3779B97F4A7C15U ^
-                   static_cast<std::uint64_t>(now.tv_sec) << 20 ^
+    facts.run_id = record::clock_ns(CLOCK_REALTIME) * 0x9E3779B97F4A7C15U ^
                    static_cast<std::uint64_t>(getpid());
   }
   facts.job = config.job;
@@ -96,11 +93,9 @@ std::string absolute_path(const std::string& path) {
 }
 
 std::string trace_name(const config::Config& config, const exporting::ProcessFacts& facts) {
-  timespec now{};
-  clock_gettime(CLOCK_REALTIME, &now);
   // Containers may have equal host names and process ids, and begin in the same microsecond. Only a
   // part of the random run id keeps their names apart.
-  const auto start_us = static_cast<std::int64_t>(now.tv_sec) * 1'000'000 + now.tv_nsec / 1000;
+  const std::uint64_t start_us = record::clock_ns(CLOCK_REALTIME) / 1000;
   std::array<char, 9> random{};
   snprintf(random.data(), random.size(), "%08x", static_cast<unsigned>(facts.run_id));
   return "ringside." + name_part(config.job) + "." + name_part(facts.host) + "." +

@@ -16,13 +16,6 @@ constexpr std::size_t kMostWindowsRepeated = 100;
 
 }  // namespace
 
-const assemble::Communicator* find_communicator(const assemble::Assembler& assembler,
-                                                std::uint32_t context) {
-  const auto& known = assembler.communicators();
-  return context != 0 && context < known.size() && known[context].context != 0 ? &known[context]
-                                                                               : nullptr;
-}
-
 void RepeatedLines::thread(std::int32_t tid, std::string_view name) {
   threads_.emplace_back(tid, name);
   if (threads_.size() > kMostThreads) {
@@ -101,7 +94,7 @@ void RepeatedLines::write(std::uint32_t context) {
   if ((context < written_in_.size() ? written_in_[context] : 1) == round_) {
     return;
   }
-  if (const assemble::Communicator* known = find_communicator(assembler_, context);
+  if (const assemble::Communicator* known = assembler_.find_communicator(context);
       known != nullptr) {
     trace_.communicator(*known);
   }

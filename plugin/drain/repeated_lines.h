@@ -20,10 +20,6 @@
 
 namespace ringside::drain {
 
-/// Returns NULL if the context has no known communicator.
-const assemble::Communicator* find_communicator(const assemble::Assembler& assembler,
-                                                std::uint32_t context);
-
 class RepeatedLines {
  public:
   RepeatedLines(exporting::ChromeTrace& trace, const assemble::Assembler& assembler)

@@ -15,19 +15,6 @@ constexpr std::uint64_t kNever = std::numeric_limits<std::uint64_t>::max();
 // The counters of two processors differ by less than this.
 constexpr std::int64_t kSlack_ns = 1'000'000;
 
-std::uint64_t total_of(
-    const std::array<record::ProducerCounts::Counter, record::kAccountTypes>& of) {
-  std::uint64_t total = 0;
-  for (const auto& counter : of) {
-    total += counter.load(std::memory_order_acquire);
-  }
-  return total;
-}
-
-std::uint64_t dropped_in(const record::Ring& ring) {
-  return total_of(ring.counts.dropped_ring_full) + total_of(ring.counts.dropped_parent);
-}
-
 }  // namespace
 
 bool RingReader::look(Reading& reading) {
@@ -163,9 +150,7 @@ std::string_view RingReader::text_of(record::Ring& ring, std::uint64_t at) {
 }
 
 void RingReader::keep(const assemble::RecordView& view, std::uint64_t operation) {
-  if (view.kind == record::RecordKind::kName) {
-    journal_->note_name(view.ring, view.id, view.payload.name);
-  } else if (!journal_->append(view, operation)) {
+  if (!journal_->append(view, operation)) {
     // This record has finished rows, whose notes in the journal have used up the room.
     journal_->make_room([this](std::span<assemble::Question> asked) { assembler_.answer(asked); });
     journal_->append(view, operation);
@@ -186,17 +171,6 @@ void RingReader::meet_owner(Reading& reading) {
   assembler_.thread(reading.tid, name.data());
 }
 
-void RingReader::retire(Reading& reading) {
-  const std::uint64_t produced = total_of(reading.ring->counts.produced);
-  const std::uint64_t lost = dropped_in(*reading.ring);
-  ended_.produced += produced - reading.before_produced;
-  ended_.dropped += lost - reading.before_dropped;
-  reading.before_produced = produced;
-  reading.before_dropped = lost;
-  // Release: the next owner sees an empty ring.
-  reading.ring->state.store(record::RingState::kFree, std::memory_order_release);
-}
-
 void RingReader::end() {
   fills_fast_ = false;
   for (Reading& reading : readings_) {
@@ -205,28 +179,10 @@ void RingReader::end() {
     if (reading.ring != nullptr &&
         reading.ring->state.load(std::memory_order_acquire) == record::RingState::kRetired &&
         reading.ring->peek(reading.tail) == nullptr) {
-      retire(reading);
+      // Release: the next owner sees an empty ring.
+      reading.ring->state.store(record::RingState::kFree, std::memory_order_release);
     }
   }
-}
-
-std::vector<assemble::ThreadAccount> RingReader::thread_counts() const {
-  std::vector<assemble::ThreadAccount> counts;
-  if (ended_.produced != 0) {
-    counts.push_back(ended_);
-  }
-  for (const Reading& reading : readings_) {
-    if (reading.ring == nullptr) {
-      continue;
-    }
-    const std::uint64_t lost = dropped_in(*reading.ring) - reading.before_dropped;
-    const std::uint64_t produced =
-        total_of(reading.ring->counts.produced) - reading.before_produced;
-    if (produced != 0) {
-      counts.push_back({reading.tid, produced, lost});
-    }
-  }
-  return counts;
 }
 
 }  // namespace ringside::drain

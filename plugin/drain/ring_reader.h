@@ -45,9 +45,6 @@ class RingReader {
   /// Whether the last pass took more than a quarter of some ring, so that waiting is a risk.
   bool fills_fast() const { return fills_fast_; }
 
-  /// One entry for each living thread, and one for all ended threads.
-  std::vector<assemble::ThreadAccount> thread_counts() const;
-
  private:
   struct Reading {
     record::Ring* ring = nullptr;
@@ -55,8 +52,6 @@ class RingReader {
     std::uint64_t first = 0;   ///< the tail before this pass
     std::uint32_t owners = 0;  ///< the ring's count of owners when `tid` was read
     std::int32_t tid = 0;
-    std::uint64_t before_produced = 0;  ///< the counts of earlier owners
-    std::uint64_t before_dropped = 0;
     // The following ticks are steady.
     std::uint64_t next_ticks = 0;  ///< ticks of the record at the tail, during a pass
     std::uint64_t last_ticks = 0;  ///< ticks of the last record that was due
@@ -76,7 +71,6 @@ class RingReader {
   void keep(const assemble::RecordView& view, std::uint64_t operation);
   void meet_owner(Reading& reading);
   void end();
-  void retire(Reading& reading);
 
   record::RingPool& pool_;
   const assemble::ClockModel& clock_;
@@ -85,7 +79,6 @@ class RingReader {
   std::vector<Reading> readings_;  // by the ring's index
   std::vector<Turn> turns_;
   std::array<char, (record::kMostSlots - 1) * sizeof(record::Slot::text)> text_{};
-  assemble::ThreadAccount ended_;
   bool fills_fast_ = false;
   std::uint64_t taken_ = 0;         // records that this pass has taken
   std::uint64_t until_ticks_ = 0;   // the end of this pass

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Receives rows and marks from the assembler: writes their lines and adds operations to the
-// live metrics. Used by the drain thread.
+// Receives rows and marks from the assembler: writes their lines, notes in the journal what is
+// written, and adds operations to the live metrics. Used by the drain thread.
 #ifndef RINGSIDE_PLUGIN_DRAIN_SEGMENT_SINK_H
 #define RINGSIDE_PLUGIN_DRAIN_SEGMENT_SINK_H
 
@@ -16,23 +16,22 @@ namespace ringside::drain {
 
 class SegmentSink final : public assemble::Sink {
  public:
-  SegmentSink(TraceSegments& segments, exporting::LiveMetrics& metrics)
-      : segments_(segments), metrics_(metrics) {}
+  SegmentSink(TraceSegments& segments, exporting::LiveMetrics& metrics, TraceJournal& journal)
+      : segments_(segments), metrics_(metrics), journal_(journal) {}
 
   void row(const assemble::Row& row, const assemble::Tally& tally) override;
   void sampled_out(const assemble::Row& row) override;
+  void stale(const assemble::RecordView& view) override {
+    note(assemble::row_id(view.id) | assemble::kStaleKey);
+  }
   void range_begins(const assemble::Mark& range) override {
     write_event(0, {}, [&] { segments_.trace().range_begins(range); });
   }
   void thread(std::int32_t tid, std::string_view name) override {
     segments_.repeated().thread(tid, name);
   }
-  void communicator(const assemble::Communicator& communicator) override {
-    segments_.repeated().communicator(communicator);
-  }
-  void gpu_clock(std::uint32_t context, const assemble::GpuClockFit& fit) override {
-    segments_.repeated().gpu_clock(context, fit);
-  }
+  void communicator(const assemble::Communicator& communicator) override;
+  void gpu_clock(std::uint32_t context, const assemble::GpuClockFit& fit) override;
 
  private:
   /// Writes all lines of an event, or none if memory is too short. In that case the event is
@@ -51,18 +50,16 @@ class SegmentSink final : public assemble::Sink {
       return false;
     }
   }
-  /// Counts an operation outside the trace. If memory is too short, the operation is missing there,
-  /// but the assembler must not pass it again.
-  template <typename Count>
-  static void count_if_memory(Count count) {
-    try {
-      count();
-    } catch (const std::bad_alloc&) {
-    }
-  }
+  /// If memory is too short, an operation is missing in the metrics, but the assembler must not
+  /// pass it again.
+  void count(const assemble::OperationRow& of);
+  /// The row is done with, so a recovery must not write it. If memory is too short to note this, a
+  /// recovery writes the row twice when the process dies now.
+  void note(std::uint64_t key);
 
   TraceSegments& segments_;
   exporting::LiveMetrics& metrics_;
+  TraceJournal& journal_;
 };
 
 }  // namespace ringside::drain

@@ -66,7 +66,6 @@ assemble::Account TraceAccount::make(bool final) const {
     of.in_rings = in_threads.produced - in_threads.placed() - consumed;
   }
   made.given_up = assembler_.counts().given_up;
-  made.by_thread = reader_.thread_counts();
   return made;
 }
 

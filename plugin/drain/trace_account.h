@@ -9,19 +9,38 @@
 
 #include "plugin/assemble/account.h"
 #include "plugin/assemble/assembler.h"
-#include "plugin/drain/ring_reader.h"
-#include "plugin/drain/trace_figures.h"
-#include "plugin/export/lines/process_lines.h"
+#include "plugin/export/lines/chrome_trace.h"
 #include "plugin/export/segment_files.h"
 #include "plugin/journal/journal_format.h"
 
 namespace ringside::drain {
 
+/// Figures of the trace that any thread may read while the drain thread writes them. Each figure is
+/// independent of the others, but a thread that sees has_file must find the file.
+struct TraceFigures {
+  std::atomic<bool> has_file{false};
+  std::atomic<bool> trouble{false};
+  std::atomic<int> last_error{0};
+  std::atomic<std::uint64_t> operations{0};
+  std::atomic<std::uint64_t> bytes_written{0};
+  std::atomic<std::uint64_t> bytes_kept{0};  ///< in all existing files of this trace, or in memory
+  std::atomic<std::uint64_t> rotated{0};     ///< callbacks in segments that are deleted
+  std::atomic<std::uint64_t> given_up{0};    ///< evicted events
+  /// Callbacks lost after they left the rings: a file not writable, or out of memory.
+  std::atomic<std::uint64_t> lost{0};
+  std::atomic<std::uint64_t> settled{0};  ///< callbacks that are in the files, or counted as lost
+
+  /// A file could not be made or written.
+  void fail(int error) {
+    last_error.store(error, std::memory_order_relaxed);
+    trouble.store(true, std::memory_order_relaxed);
+  }
+};
+
 class TraceAccount {
  public:
-  TraceAccount(const assemble::Assembler& assembler, const RingReader& reader,
-               const exporting::SegmentFiles& files)
-      : assembler_(assembler), reader_(reader), files_(files) {}
+  TraceAccount(const assemble::Assembler& assembler, const exporting::SegmentFiles& files)
+      : assembler_(assembler), files_(files) {}
 
   /// `final`: the assembler keeps no event any more.
   assemble::Account make(bool final) const;
@@ -48,7 +67,6 @@ class TraceAccount {
   assemble::TypeAccount taken(std::size_t type) const;
 
   const assemble::Assembler& assembler_;
-  const RingReader& reader_;
   const exporting::SegmentFiles& files_;
   bool memory_was_short_ = false;
 };

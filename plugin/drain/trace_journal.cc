@@ -10,7 +10,6 @@ namespace ringside::drain {
 void TraceJournal::begin(void* memory, std::size_t bytes, const exporting::ProcessFacts& facts) {
   journal_.emplace(memory, bytes, static_cast<std::uint32_t>(facts.pid), facts.run_id);
   facts_ = facts;
-  sink_.set_journal(&*journal_);
 }
 
 void TraceJournal::announce(const assemble::Communicator& communicator,
@@ -30,10 +29,8 @@ void TraceJournal::announce(const assemble::Communicator& communicator,
 // Notes what the trace begins with.
 void TraceJournal::note_begin(const config::NcclFacts& nccl, std::uint32_t window,
                               std::uint32_t types, std::int64_t now_ns) {
-  struct Nowhere final : exporting::LineSink {
-    void add(std::string_view, const assemble::Tally&) override {}
-  } nowhere;
-  exporting::ChromeTrace trace(nowhere);
+  exporting::TextSink lines;
+  exporting::ChromeTrace trace(lines);
   facts_.segment = 1;
   facts_.segment_start_ns = facts_.start_ns;
   facts_.nccl_version = nccl.version;

@@ -17,23 +17,19 @@
 #include "plugin/export/lines/process_facts.h"
 #include "plugin/export/segment_files.h"
 #include "plugin/journal/journal.h"
-#include "plugin/journal/journal_sink.h"
 
 namespace ringside::drain {
 
 class TraceJournal {
  public:
-  TraceJournal(assemble::Sink& lines, const assemble::Assembler& assembler,
-               const exporting::SegmentFiles& files, const TraceAccount& account,
-               const TraceClock& clock)
-      : sink_(lines), assembler_(assembler), files_(files), account_(account), clock_(clock) {}
+  TraceJournal(const assemble::Assembler& assembler, const exporting::SegmentFiles& files,
+               const TraceAccount& account, const TraceClock& clock)
+      : assembler_(assembler), files_(files), account_(account), clock_(clock) {}
 
   /// Begins a journal in this zeroed memory. `facts` are the process's facts at load.
   void begin(void* memory, std::size_t bytes, const exporting::ProcessFacts& facts);
   /// Returns NULL if there is no journal.
   journal::Journal* get() { return journal_ ? &*journal_ : nullptr; }
-  /// The sink that passes rows on to the trace, and notes them in the journal.
-  journal::JournalSink& sink() { return sink_; }
 
   /// See TraceWriter::announce(). Any thread.
   void announce(const assemble::Communicator& communicator, const config::NcclFacts& nccl,
@@ -56,7 +52,6 @@ class TraceJournal {
                   std::int64_t now_ns);
   void answer(std::span<assemble::Question> asked) const { assembler_.answer(asked); }
 
-  journal::JournalSink sink_;
   const assemble::Assembler& assembler_;
   const exporting::SegmentFiles& files_;
   const TraceAccount& account_;

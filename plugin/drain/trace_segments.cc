@@ -19,7 +19,6 @@ exporting::SegmentLimits segment_limits(const config::Config& config) {
   exporting::SegmentLimits limits;
   limits.in_memory = config.is_flight_recorder();
   limits.most_bytes = limits.in_memory ? config.flight_bytes : config.max_bytes;
-  limits.most_age_ns = static_cast<std::int64_t>(config.flight_seconds) * 1'000'000'000;
   limits.compress = config.compress && !limits.in_memory && exporting::has_zlib();
   return limits;
 }

@@ -14,7 +14,6 @@
 #include "plugin/drain/repeated_lines.h"
 #include "plugin/drain/trace_account.h"
 #include "plugin/drain/trace_clock.h"
-#include "plugin/drain/trace_figures.h"
 #include "plugin/drain/trace_journal.h"
 #include "plugin/export/lines/chrome_trace.h"
 #include "plugin/export/lines/process_facts.h"

@@ -16,14 +16,9 @@ constexpr std::int64_t kSettleEvery_ns = 50'000'000;
 constexpr std::uint32_t kMostStepWarnings = 10;
 
 std::string_view clock_name(record::ClockSource source) {
-  switch (source) {
-    case record::ClockSource::kTsc:
-      return "tsc";
-    case record::ClockSource::kCntvct:
-      return "cntvct";
-    default:
-      return "clock_gettime";
-  }
+  return source == record::ClockSource::kTsc      ? "tsc"
+         : source == record::ClockSource::kCntvct ? "cntvct"
+                                                  : "clock_gettime";
 }
 
 std::string step_notice(const assemble::ClockStep& step) {
@@ -42,11 +37,11 @@ TraceWriter::TraceWriter(const config::Config& config)
     : config_(config),
       facts_(read_process_facts(config)),
       segments_(config, facts_, assembler_, clock_, account_, journal_, figures_),
-      lines_(segments_, metrics_),
-      journal_(lines_, assembler_, segments_.files(), account_, clock_),
-      assembler_(journal_.sink()),
+      journal_(assembler_, segments_.files(), account_, clock_),
+      lines_(segments_, metrics_, journal_),
+      assembler_(lines_),
       reader_(record::g_recorder.rings(), clock_.model(), assembler_),
-      account_(assembler_, reader_, segments_.files()) {
+      account_(assembler_, segments_.files()) {
   facts_.base_time_s = clock_.model().base_time_s();
   assembler_.sample(config.sampled_of);
   facts_.start_ns = clock_.now_ns();

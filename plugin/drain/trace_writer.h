@@ -17,7 +17,6 @@
 #include "plugin/drain/segment_sink.h"
 #include "plugin/drain/trace_account.h"
 #include "plugin/drain/trace_clock.h"
-#include "plugin/drain/trace_figures.h"
 #include "plugin/drain/trace_journal.h"
 #include "plugin/drain/trace_segments.h"
 #include "plugin/export/lines/process_facts.h"
@@ -102,7 +101,7 @@ class TraceWriter {
   std::int64_t now_ns() const { return clock_.now_ns(); }
   /// Returns NULL if the context has no known communicator.
   const assemble::Communicator* find_communicator(std::uint32_t context) const {
-    return drain::find_communicator(assembler_, context);
+    return assembler_.find_communicator(context);
   }
 
   /// Makes a snapshot of the trace as it is now: what is written, and what is in flight. Fails with
@@ -143,8 +142,8 @@ class TraceWriter {
   // use it before all members are made.
   TraceSegments segments_;
   exporting::LiveMetrics metrics_;
-  SegmentSink lines_;
   TraceJournal journal_;
+  SegmentSink lines_;
   assemble::Assembler assembler_;
   RingReader reader_;
   TraceAccount account_;

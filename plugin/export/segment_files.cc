@@ -117,14 +117,12 @@ bool SegmentFiles::is_full(std::int64_t now_ns) const {
   if (!is_open() || now_ns < retry_ns_) {
     return false;
   }
-  const bool old = limits_.most_age_ns != 0 &&
-                   now_ns - current_.start_ns > limits_.most_age_ns / std::int64_t{kParts};
   // Compression makes little of the buffer.
   const std::uint64_t size = bytes() + (limits_.compress ? 0 : buffered_bytes());
   // If the first lines alone are longer than a segment, there must not be a new file for each
   // event.
   const std::uint64_t full_at = std::max(segment_bytes_ - kMargin_bytes, current_.header_bytes * 2);
-  return old || (limits_.most_bytes != 0 && size >= full_at);
+  return limits_.most_bytes != 0 && size >= full_at;
 }
 
 Result SegmentFiles::prepare_next(const SegmentHeader& header, std::int64_t now_ns) {
@@ -176,13 +174,11 @@ Result SegmentFiles::close_current() {
 }
 
 Result SegmentFiles::begin_next(std::int64_t now_ns) {
-  current_.end_ns = now_ns;
   Result closed = close_current();
   current_ = std::exchange(next_, {});
   current_.start_ns = now_ns;
   current_.at_start = counts();
   exchange(std::move(current_.file), current_.bytes, current_.header_bytes);
-  delete_expired(now_ns);
   return closed;
 }
 
@@ -228,13 +224,6 @@ Result SegmentFiles::make_room(std::uint64_t bytes) {
 
 void SegmentFiles::make_room_for_end() {
   delete_until_fits(bytes_of_current(buffered_bytes() + kMargin_bytes) - bytes_of_current(0));
-}
-
-void SegmentFiles::delete_expired(std::int64_t now_ns) {
-  while (limits_.most_age_ns != 0 && !closed_.empty() &&
-         now_ns - closed_.front().end_ns > limits_.most_age_ns) {
-    delete_oldest();
-  }
 }
 
 // Deletes the file by its name, but only if the name still belongs to the file that was made.

@@ -24,7 +24,6 @@ std::string segment_path(const std::string& first, std::uint64_t number);
 
 struct SegmentLimits {
   std::uint64_t most_bytes = 0;  ///< bound of all files together; 0: none
-  std::int64_t most_age_ns = 0;  ///< older segments are deleted; 0: no limit
   bool in_memory = false;        ///< memory is allocated ahead, and finish() deletes all
   bool compress = false;         ///< not with in_memory
 };
@@ -106,7 +105,7 @@ class SegmentFiles final : public TraceFile {
     std::uint64_t bytes = 0;  ///< bytes that count for the bound
     // Offsets in the text.
     std::uint64_t first_line_bytes = 0, header_bytes = 0, body_bytes = 0;
-    std::int64_t start_ns = 0, end_ns = 0;
+    std::int64_t start_ns = 0;
     WriteCounts at_start;  ///< the file's counts when it began
     WriteCounts counts;    ///< counts of this segment alone, once it is closed
   };
@@ -119,7 +118,6 @@ class SegmentFiles final : public TraceFile {
   const Segment& oldest() const { return closed_.empty() ? current_ : closed_.front(); }
   Result close_current();
   void delete_oldest();
-  void delete_expired(std::int64_t now_ns);
   static void delete_file(const Segment& segment);
 
   const SegmentLimits limits_;

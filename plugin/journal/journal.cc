@@ -76,7 +76,8 @@ bool Journal::append(const assemble::RecordView& view, std::uint64_t operation) 
   entry->first.type = view.type;
   entry->first.slots = static_cast<std::uint8_t>(count);
   entry->first.flags = view.flags;
-  entry->first.context = view.context;
+  const bool is_name = view.kind == record::RecordKind::kName;
+  entry->first.context = is_name ? view.ring : view.context;
   entry->first.payload = view.payload;
   if (view.has_extra) {
     entry[1].head = entry->head;
@@ -166,7 +167,8 @@ void Journal::make_room(const assemble::Answer& answer) {
       const std::uint64_t count = entry.first.slots;
       at += count - 1;
       const assemble::Question& asked = *question++;
-      if (!asked.is_needed && !is_unpublished(asked)) {
+      const bool is_name = entry.first.kind == record::RecordKind::kName;
+      if (!is_name && !asked.is_needed && !is_unpublished(asked)) {
         continue;
       }
       std::memcpy(static_cast<void*>(to + kept), &entry, count * sizeof entry);
@@ -314,20 +316,6 @@ void Journal::note_segment(std::uint64_t segment, const assemble::TypeCounts& wr
   note.written = written;
   note.merged = merged;
   note.segment.store(segment, std::memory_order_release);
-}
-
-// A ring announces a name once.
-void Journal::note_name(std::uint32_t ring, std::uint64_t code, const record::NamePayload& name) {
-  const std::uint64_t known = header_->names.load(std::memory_order_relaxed);
-  if (known == layout_.names) {
-    lose_note();
-    return;
-  }
-  NameNote& made = notes_at<NameNote>(layout_.names_at())[known];
-  made.ring = ring;
-  made.code = static_cast<std::uint32_t>(code);
-  std::memcpy(made.text, name.text, sizeof made.text);
-  header_->names.store(known + 1, std::memory_order_release);
 }
 
 void Journal::note_gpu_clock(std::uint32_t context, const assemble::GpuClockFit& fit) {

@@ -63,7 +63,6 @@ class Journal {
   void note_window(std::uint32_t number, std::uint32_t types, std::int64_t start_ns);
   void note_segment(std::uint64_t segment, const assemble::TypeCounts& written,
                     const assemble::TypeCounts& merged);
-  void note_name(std::uint32_t ring, std::uint64_t code, const record::NamePayload& name);
   void note_gpu_clock(std::uint32_t context, const assemble::GpuClockFit& fit);
 
  private:

@@ -5,9 +5,9 @@
 // process has died, the journal, the rings and the trace together hold everything that was
 // recorded. plugin/recover joins them.
 //
-//    +--------+-------+---------------+-------+-------------------------+------------------------+
-//    | header | texts | communicators | names | log, half 0             | log, half 1            |
-//    +--------+-------+---------------+-------+-------------------------+------------------------+
+//    +--------+-------+---------------+--------------------------+--------------------------+
+//    | header | texts | communicators | log, half 0              | log, half 1              |
+//    +--------+-------+---------------+--------------------------+--------------------------+
 //
 // Header: sizes, and then the words that publish the rest: which half of the log is in use and how
 // much of it, and the last checkpoint. Behind them: windows, and the counts of closed segments.
@@ -17,13 +17,12 @@
 // Communicators: a place for each, in no order. Where all are taken, the place of the communicator
 // that was closed first goes to a new one.
 //
-// Names: what the rings' codes of names mean, in the order in which they came.
-//
 // Log: entries of 64 bytes. A record takes as many as in a ring. `head` replaces the slot's
 // commit word, and nanoseconds on the trace's time line replace its ticks. An entry of kind
 // kEntryWritten names up to four rows that were passed to the trace file. When a half is full, the
 // entries of unfinished events are copied to the other half, which is then published with one
-// store. A copy has a flag if its row is in the trace already.
+// store. A copy has a flag if its row is in the trace already. Records of names, which say what a
+// ring's codes mean, are always copied.
 //
 // Checkpoint: the length of the trace file, with the matching counts of the account. There are two
 // checkpoints, and the sequence number tells which is valid. The trace file may be longer than
@@ -39,6 +38,8 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <cstdlib>
+#include <string>
 #include <string_view>
 
 #include "plugin/assemble/account.h"
@@ -48,7 +49,7 @@
 namespace ringside::journal {
 
 inline constexpr std::uint64_t kJournalMagic = 0x314C4E5252534752U;  // "RGSRRNL1"
-inline constexpr std::uint32_t kJournalVersion = 6;
+inline constexpr std::uint32_t kJournalVersion = 7;
 inline constexpr char kJournalName[] = "journal";
 /// Suffix of the directory that holds the journal and the rings.
 inline constexpr std::string_view kRingsSuffix = ".rings";
@@ -56,6 +57,13 @@ inline constexpr std::string_view kRingsSuffix = ".rings";
 inline constexpr char kControlName[] = "control";
 /// Its name until it listens.
 inline constexpr char kNewControlName[] = "control.new";
+
+/// The parent of a directory like the rings', which holds nothing but the socket and a lock. It is
+/// made if the ring directory cannot be made, or is not wanted.
+inline std::string control_parent() {
+  const char* const given = std::getenv("TMPDIR");
+  return given != nullptr && *given == '/' ? given : "/tmp";
+}
 
 struct Checkpoint {
   std::uint64_t segment;         ///< number of the current segment, from 0
@@ -84,10 +92,6 @@ struct WindowNote {
   std::uint32_t types;
   std::int64_t start_ns;
 };
-struct NameNote {
-  std::uint32_t ring, code;
-  char text[32];  // zero-padded
-};
 struct GpuClockNote {
   std::uint64_t gpu_ref_ns, samples;
   std::int64_t ts_ref_ns;
@@ -106,19 +110,14 @@ struct CommunicatorNote {
 
 /// What is where between the header and the log.
 struct NotesLayout {
-  std::size_t texts_bytes, communicators, names;  ///< room for so many
+  std::size_t texts_bytes, communicators;  ///< room for so many
 
   static constexpr NotesLayout of(std::size_t notes_bytes) {
     constexpr std::size_t kMostTexts_bytes = std::size_t{64} << 10;
     const std::size_t texts = std::min(notes_bytes / 2, kMostTexts_bytes);
-    const std::size_t names = notes_bytes / 8 / sizeof(NameNote);
-    return {texts, (notes_bytes - texts - names * sizeof(NameNote)) / sizeof(CommunicatorNote),
-            names};
+    return {texts, (notes_bytes - texts) / sizeof(CommunicatorNote)};
   }
   constexpr std::size_t communicators_at() const { return texts_bytes; }
-  constexpr std::size_t names_at() const {
-    return communicators_at() + communicators * sizeof(CommunicatorNote);
-  }
 };
 
 struct JournalHeader {
@@ -127,7 +126,7 @@ struct JournalHeader {
   std::uint32_t header_bytes;  ///< from the start of the file to the notes
   std::uint32_t entry_bytes;
   std::uint32_t pid;
-  std::uint64_t notes_bytes;   ///< texts, communicators and names together (NotesLayout)
+  std::uint64_t notes_bytes;   ///< texts and communicators together (NotesLayout)
   std::uint64_t half_entries;  ///< room in each half of the log
   std::uint64_t run_id;
   /// How often the log has changed halves. A reader of a live process's rings and then journal has
@@ -135,13 +134,13 @@ struct JournalHeader {
   std::atomic<std::uint64_t> turns;
 
   alignas(64) std::atomic<std::uint64_t> log;  ///< half in the top bit, entries in use below
-  std::atomic<std::uint64_t> notes_lost;       ///< texts, communicators and names without room
+  std::atomic<std::uint64_t> notes_lost;       ///< texts and communicators without room
   std::atomic<std::uint64_t> entries_lost;     ///< records that had no room in the log
   std::atomic<std::uint64_t> sequence;         ///< number of the last checkpoint; 0: none
   std::array<Checkpoint, 2> checkpoints;       ///< checkpoint n is in n % 2
 
-  // The bytes of each text, and the names, that are in use. A text is stored once.
-  alignas(64) std::atomic<std::uint64_t> final_path_bytes, first_line_bytes, names;
+  // The bytes of each text that are in use. A text is stored once.
+  alignas(64) std::atomic<std::uint64_t> final_path_bytes, first_line_bytes;
   std::atomic<std::uint64_t> communicators_forgotten;  ///< closed ones that lost their place
   std::array<WindowNote, kNotedWindows> windows;       ///< window n is in n % kNotedWindows
   std::array<SegmentNote, kNotedSegments> segments;    ///< segment n is in n % kNotedSegments
@@ -167,7 +166,7 @@ struct JournalEntry {
       record::EventType type;
       std::uint8_t slots;
       std::uint8_t flags;
-      std::uint32_t context;
+      std::uint32_t context;  ///< of a name: its ring
       record::Payload payload;
     } first;
     record::Extra extra;

@@ -90,19 +90,12 @@ void read_notes(const JournalHeader& header, std::span<const std::byte> notes,
       texts + path_bytes,
       std::min<std::size_t>(header.first_line_bytes.load(std::memory_order_relaxed),
                             layout.texts_bytes - path_bytes));
-  const auto each = [&](std::size_t at, std::size_t count, auto& made, const auto& read) {
-    for (std::size_t i = 0; i < count; ++i) {
-      std::memcpy(static_cast<void*>(&made), notes.data() + at + i * sizeof made, sizeof made);
-      read(made);
-    }
-  };
-  journal::CommunicatorNote communicator{};
-  each(layout.communicators_at(), layout.communicators, communicator,
-       [&](const journal::CommunicatorNote& note) { read_communicator(note, image); });
-  journal::NameNote name{};
-  each(layout.names_at(),
-       std::min<std::size_t>(header.names.load(std::memory_order_relaxed), layout.names), name,
-       [&](const journal::NameNote& note) { image.names.push_back(note); });
+  for (std::size_t i = 0; i < layout.communicators; ++i) {
+    journal::CommunicatorNote note{};
+    const std::size_t at = layout.communicators_at() + i * sizeof note;
+    std::memcpy(static_cast<void*>(&note), notes.data() + at, sizeof note);
+    read_communicator(note, image);
+  }
 }
 
 void drop_unlikely_contexts(JournalImage& image) {
@@ -131,7 +124,9 @@ void read_log(std::span<const std::byte> log, JournalImage& image) {
     KeptRecord kept;
     const auto tid =
         static_cast<std::int32_t>(entry.head & ((std::uint64_t{1} << journal::kEntryTidBits) - 1));
-    kept.view = view_of(entry, record::event_ring(entry.first.id), tid);
+    const bool is_name = entry.first.kind == record::RecordKind::kName;
+    kept.view =
+        view_of(entry, is_name ? entry.first.context : record::event_ring(entry.first.id), tid);
     kept.view.ts_ns = possible_ns(kept.view.ts_ns);
     kept.operation = entry.head >> journal::kEntryTidBits;
     const std::size_t slots = std::max<std::size_t>(entry.first.slots, 1);
@@ -139,7 +134,7 @@ void read_log(std::span<const std::byte> log, JournalImage& image) {
         slots <= count - at &&
         take_rest(kept.view, slots, image.texts, [&](std::size_t slot) { return load(at + slot); });
     at += std::min(slots, count - at) - 1;
-    if (!is_whole || !is_sound(kept.view) || kept.view.kind == record::RecordKind::kName) {
+    if (!is_whole || !is_sound(kept.view)) {
       ++image.bad_entries;
       continue;
     }

@@ -46,7 +46,6 @@ struct JournalImage {
   std::uint64_t communicators_forgotten = 0;  ///< closed communicators that lost their place
   std::map<std::uint64_t, SegmentCounts> segment_counts;  ///< of closed segments
   std::map<std::uint32_t, Window> windows;
-  std::vector<journal::NameNote> names;
   std::map<std::uint32_t, assemble::GpuClockFit> gpu_clocks;
   std::vector<KeptRecord> records;             ///< in the order in which they were added
   std::deque<std::string> texts;               ///< of these

@@ -150,14 +150,14 @@ std::uint64_t register_schema(nvtxDomainHandle_t domain) {
 
 }  // namespace
 
-Installed install(Scope scope, std::string_view gpu_serial, std::string_view vm_id) noexcept {
+std::string_view install(Scope scope, std::string_view gpu_serial, std::string_view vm_id) noexcept {
   const nvtxDomainHandle_t domain = nvtxDomainCreateA("Ringside");
   if (domain == nullptr) {
-    return Installed::kNoTool;
+    return "no tool that takes NVTX is attached";
   }
   auto* const markers = new (std::nothrow) Markers;
   if (markers == nullptr) {
-    return Installed::kNoMemory;
+    return "no memory for the table of ranges";
   }
   markers->domain = domain;
   markers->schema = register_schema(domain);
@@ -170,7 +170,7 @@ Installed install(Scope scope, std::string_view gpu_serial, std::string_view vm_
   }
   g_markers.store(markers, std::memory_order_release);
   record::g_recorder.set_range_hooks(&kHooks);
-  return Installed::kYes;
+  return {};
 }
 
 void add_communicator(const assemble::Communicator& communicator) noexcept {
@@ -197,8 +197,8 @@ std::uint64_t ranges_without_room() noexcept {
 
 namespace ringside::nvtx {
 
-Installed install(Scope, std::string_view, std::string_view) noexcept {
-  return Installed::kNotBuilt;
+std::string_view install(Scope, std::string_view, std::string_view) noexcept {
+  return "this build of Ringside has no NVTX";
 }
 void add_communicator(const assemble::Communicator&) noexcept {}
 std::uint64_t ranges_without_room() noexcept {

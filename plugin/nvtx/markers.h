@@ -15,18 +15,12 @@ namespace ringside::nvtx {
 
 enum class Scope : std::uint8_t { kOff, kAll, kCrossNode };
 
-enum class Installed : std::uint8_t {
-  kYes,
-  kNoTool,    ///< no attached tool takes NVTX, so nothing was installed
-  kNotBuilt,  ///< this build was made without NVTX's headers
-  kNoMemory,
-};
 
 /// Loads the attached tool, if there is one, and begins. The session calls this once in a process,
 /// before the first event; loading a tool can take seconds. `gpu_serial` and `vm_id` are the user's
 /// names of the GPU and of the host. If `gpu_serial` is empty, a range has the UUID of its
-/// communicator's GPU.
-Installed install(Scope scope, std::string_view gpu_serial, std::string_view vm_id) noexcept;
+/// communicator's GPU. Returns why there are no ranges; empty: there are.
+std::string_view install(Scope scope, std::string_view gpu_serial, std::string_view vm_id) noexcept;
 
 /// Sets what the ranges of a communicator show. Any thread, before the communicator's first event.
 /// Without install() this does nothing. Ranges of communicators beyond the 65,535th show nothing of

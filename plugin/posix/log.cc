@@ -8,11 +8,13 @@
 #include <cstdio>
 #include <cstring>
 #include <fcntl.h>
+#include <poll.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "plugin/posix/held_signals.h"
 #include "plugin/posix/own_descriptor.h"
-#include "plugin/posix/write_at_once.h"
 
 namespace ringside::posix {
 namespace {
@@ -34,6 +36,66 @@ int open_log(const char* path) noexcept {
     return -1;
   }
   return file;
+}
+
+// What a pipe takes as a whole or not at all.
+constexpr std::size_t kMostAtOnce_bytes = 4096;
+
+template <typename Call>
+std::size_t written(Call call) noexcept {
+  ssize_t size = -1;
+  do {
+    size = call();
+  } while (size < 0 && errno == EINTR);
+  return size > 0 ? static_cast<std::size_t>(size) : 0;
+}
+
+// The same pipe or terminal, opened once more: O_NONBLOCK belongs to the opening, and the
+// application shares the one behind `file`.
+int open_again(int file) noexcept {
+  std::array<char, 32> path;
+  std::snprintf(path.data(), path.size(), "/proc/self/fd/%d", file);
+  return own_descriptor(
+      [&] { return open(path.data(), O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC); });
+}
+
+bool has_room(int file) noexcept {
+  pollfd room{file, POLLOUT, 0};
+  return poll(&room, 1, 0) == 1 && (room.revents & POLLOUT) != 0;
+}
+
+// Writes to a file that the application shares with the plugin, such as standard error: behind it
+// may be a pipe that is full, or that nobody reads any more. Writes what the file takes at once, of
+// kMostAtOnce_bytes at most. Never waits for a reader, and raises no signal. Does not change how
+// the application writes to the same file. Returns how many bytes were written; 0 if none were.
+std::size_t write_at_once(int file, std::string_view bytes) noexcept {
+  const SilentCalls silent;
+  bytes = bytes.substr(0, kMostAtOnce_bytes);
+  const auto write_to = [&](int target) {
+    return written([&] { return write(target, bytes.data(), bytes.size()); });
+  };
+  struct stat about {};
+  if (fstat(file, &about) != 0) {
+    return 0;
+  }
+  if (S_ISREG(about.st_mode)) {
+    return write_to(file);
+  }
+  if (S_ISSOCK(about.st_mode)) {
+    return written(
+        [&] { return send(file, bytes.data(), bytes.size(), MSG_DONTWAIT | MSG_NOSIGNAL); });
+  }
+  if (const int own = open_again(file); own >= 0) {
+    const std::size_t size = write_to(own);
+    close(own);
+    return size;
+  }
+  if (errno == ENXIO) {
+    return 0;  // a pipe that nobody reads
+  }
+  // It may not be opened: without /proc, or if the process has become another user. Only here may
+  // another writer take the room between the question and the write.
+  return has_room(file) ? write_to(file) : 0;
 }
 
 class LogLine {
@@ -65,7 +127,7 @@ class LogLine {
   std::string_view text() const noexcept { return {text_.data(), size_}; }
 
  private:
-  static constexpr std::size_t kMost_bytes = posix::kMostAtOnce_bytes - 1;  // without the end
+  static constexpr std::size_t kMost_bytes = kMostAtOnce_bytes - 1;  // without the end
   std::array<char, kMost_bytes + 1> text_;
   std::size_t size_ = 0;
 };
@@ -113,7 +175,7 @@ void Log::write_line(const char* level, std::string_view message) noexcept {
   line.begin(level);
   line.add(message);
   line.end();
-  const std::size_t size = is_open() ? posix::write_at_once(file_, line.text()) : 0;
+  const std::size_t size = is_open() ? write_at_once(file_, line.text()) : 0;
   if (size == line.text().size()) {
     is_torn_.store(false, std::memory_order_relaxed);
     return;

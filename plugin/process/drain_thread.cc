@@ -87,19 +87,10 @@ void DrainThread::run() noexcept {
 }
 
 void DrainThread::move_to_place() {
-  const auto warn_unless_done = [&](const char* name, const std::string& value,
-                                    const Result& placed) {
-    if (!placed.is_ok()) {
-      log_.warn(std::string(name) + "=" + value + " is refused (" + placed.text() +
-                "): the drain thread runs where and as the system lets it");
-    }
-  };
-  if (const auto cpus = config::parse_cpu_list(config_.drain_cpus)) {
-    warn_unless_done("RINGSIDE_DRAIN_CPU", config_.drain_cpus, config::run_on_cpus(*cpus));
-  }
-  if (config_.drain_nice != 0) {
-    warn_unless_done("RINGSIDE_DRAIN_NICE", std::to_string(config_.drain_nice),
-                     config::run_at_nice(config_.drain_nice));
+  const auto cpus = config::parse_cpu_list(config_.drain_cpus);
+  if (const Result placed = cpus ? config::run_on_cpus(*cpus) : Result(); !placed.is_ok()) {
+    log_.warn("RINGSIDE_DRAIN_CPU=" + config_.drain_cpus + " is refused (" + placed.text() +
+              "): the drain thread runs where the system lets it");
   }
 }
 

@@ -14,7 +14,7 @@
 #include "plugin/posix/log.h"
 #include "plugin/session/notes.h"
 #include "plugin/session/session.h"
-#include "plugin/threads/thread_role.h"
+#include "plugin/threads/annotations.h"
 #include "plugin/topology/probe.h"
 
 namespace ringside::process {

@@ -46,13 +46,6 @@ bool kernel_gave_tsc_up() noexcept {
 }
 #endif
 
-std::uint64_t realtime_ns() noexcept {
-  timespec now;
-  clock_gettime(CLOCK_REALTIME, &now);
-  return static_cast<std::uint64_t>(now.tv_sec) * 1'000'000'000U +
-         static_cast<std::uint64_t>(now.tv_nsec);
-}
-
 // A filter of system calls may end the process at adjtimex, and whether it does cannot be asked.
 bool has_call_filter() noexcept {
   const int file = open("/proc/thread-self/status", O_RDONLY | O_CLOEXEC);
@@ -86,7 +79,7 @@ ClockReading read_clocks(ClockSource source) noexcept {
   for (int i = 0; i < kTries; ++i) {
     const std::uint64_t before = monotonic_ns();
     const std::uint64_t ticks = read_ticks(source);
-    const std::uint64_t realtime = realtime_ns();
+    const std::uint64_t realtime = clock_ns(CLOCK_REALTIME);
     const std::uint64_t after = monotonic_ns();
     const std::uint64_t span = after - before;
     if (span < best_span) {

@@ -28,11 +28,15 @@ inline constexpr ClockSource kRegisterClock = ClockSource::kTsc;
 inline constexpr ClockSource kRegisterClock = ClockSource::kCntvct;
 #endif
 
-inline std::uint64_t monotonic_ns() noexcept {
+inline std::uint64_t clock_ns(clockid_t clock) noexcept {
   timespec now;
-  clock_gettime(CLOCK_MONOTONIC, &now);
+  clock_gettime(clock, &now);
   return static_cast<std::uint64_t>(now.tv_sec) * 1'000'000'000U +
          static_cast<std::uint64_t>(now.tv_nsec);
+}
+
+inline std::uint64_t monotonic_ns() noexcept {
+  return clock_ns(CLOCK_MONOTONIC);
 }
 
 /// Reads the source's ticks. This is plain rdtsc without a fence: a fence is expensive, and a

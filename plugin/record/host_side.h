@@ -9,9 +9,14 @@
 
 namespace ringside::record {
 
-/// NCCL's logger: level, subsystem flags, file, line, printf format.
+/// NCCL's logger, from version 4 of the interface on: level, subsystem flags, file, line, printf
+/// format. It writes to stdout or to NCCL_DEBUG_FILE, only what NCCL_DEBUG asks for, and takes a
+/// lock: for init only.
 using NcclLogger = void (*)(int level, unsigned long flags, const char* file, int line,
                             const char* format, ...);
+inline constexpr int kLogInfo = 3;
+inline constexpr unsigned long kLogSubsystemInit = 0x1;
+inline constexpr unsigned long kLogSubsystemProfile = 0x4000;
 
 /// The arguments of an init. Without `has_identity` (v1 to v3) only the first two members are set.
 struct CommunicatorInit {

@@ -52,16 +52,6 @@ assemble::Account account_of(const journal::JournalImage& journal,
     outcome.notes.push_back("the trace holds " + std::to_string(missing) +
                             " callbacks more than the rings count: a ring's file is missing");
   }
-  for (const journal::RingImage& ring : rings) {
-    assemble::ThreadAccount of{ring.tid, 0, 0};
-    for (const assemble::TypeAccount& type : ring.by_type) {
-      of.produced += type.produced;
-      of.dropped += type.dropped();
-    }
-    if (of.produced != 0) {
-      made.by_thread.push_back(of);
-    }
-  }
   made.given_up = given_up(journal, replayed);
   return made;
 }

@@ -358,7 +358,7 @@ Outcome recover(const std::string& directory, const Options& options) {
   }
   if (journal.notes_lost != 0) {
     outcome.notes.push_back(std::to_string(journal.notes_lost) +
-                            " communicators or names had no room in the journal "
+                            " communicators had no room in the journal "
                             "(RINGSIDE_JOURNAL_BYTES)");
   }
   std::uint64_t bad = journal.bad_entries;

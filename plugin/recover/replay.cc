@@ -71,14 +71,6 @@ void announce(const journal::JournalImage& journal, assemble::Assembler& assembl
       assembler.seed_gpu_clock(context, fit);
     }
   }
-  for (const journal::NameNote& name : journal.names) {
-    assemble::RecordView view{};
-    view.kind = record::RecordKind::kName;
-    view.ring = name.ring;
-    view.id = name.code;
-    std::copy(std::begin(name.text), std::end(name.text), view.payload.name.text);
-    assembler.record(view);
-  }
   // The records that came after the checkpoint may have brought numbers that it does not know of.
   std::uint64_t next_operation = std::max<std::uint64_t>(journal.checkpoint.next_operation, 1);
   for (const journal::KeptRecord& record : journal.records) {
@@ -105,10 +97,11 @@ std::vector<journal::KeptRecord> all_records(const journal::JournalImage& journa
       in_rings.insert(record.id);
     }
   }
-  // A record is in the journal before its slot is given back, so it can be in both.
+  // A record is in the journal before its slot is given back, so it can be in both. A name may be
+  // told twice, and many rings have names of the same number.
   std::set<RecordKey> in_journal;
   for (const journal::KeptRecord& record : journal.records) {
-    if (in_rings.contains(record.view.id)) {
+    if (record.view.kind != record::RecordKind::kName && in_rings.contains(record.view.id)) {
       in_journal.insert(key_of(record.view));
     }
   }

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "plugin/session/announcement.h"
 
-#include "plugin/abi/logger.h"
 #include "plugin/config/version.h"
 #include "plugin/export/lines/process_facts.h"
 
@@ -12,10 +11,7 @@ std::string trace_place(const config::Config& config, const std::string& trace_p
   if (!config.is_flight_recorder()) {
     return "trace " + trace_path;
   }
-  const std::string seconds = config.flight_seconds != 0
-                                  ? std::to_string(config.flight_seconds) + " seconds, "
-                                  : std::string();
-  return "flight recorder: the last " + seconds + std::to_string(config.flight_bytes) +
+  return "flight recorder: the last " + std::to_string(config.flight_bytes) +
          " bytes are kept in memory and written by ringside_dump; nothing remains at exit";
 }
 
@@ -56,8 +52,8 @@ void say(const std::vector<Line>& lines, record::NcclLogger logger, posix::Log& 
     if (line.is_warning) {
       log.warn(line.text);
     } else if (logger != nullptr) {
-      logger(abi::kLogInfo, abi::kLogSubsystemInit | abi::kLogSubsystemProfile, "ringside", 0,
-             "PROFILER/Ringside: %s", line.text.c_str());
+      logger(record::kLogInfo, record::kLogSubsystemInit | record::kLogSubsystemProfile, "ringside",
+             0, "PROFILER/Ringside: %s", line.text.c_str());
     } else {
       log.info(line.text);
     }

@@ -5,7 +5,7 @@
 #include <string_view>
 
 #include "plugin/drain/process_info.h"
-#include "plugin/session/control_place.h"
+#include "plugin/journal/journal_format.h"
 
 namespace ringside::session {
 namespace {
@@ -43,7 +43,7 @@ std::string Directories::make(const config::Config& config, const std::string& s
     }
   }
   if (!rings_.is_open() && config.control) {
-    control_made_ = control_only_.create(control_parent(), stem);
+    control_made_ = control_only_.create(journal::control_parent(), stem);
   }
   return left_over;
 }

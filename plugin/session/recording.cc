@@ -206,10 +206,7 @@ void Recording::carry_out_plan(std::uint64_t operations_begun) {
 }
 
 PlanTime Recording::plan_time() const {
-  constexpr std::int64_t kOneSecond_ns = 1'000'000'000;
-  timespec now{};
-  clock_gettime(CLOCK_REALTIME, &now);
-  return {static_cast<std::int64_t>(now.tv_sec) * kOneSecond_ns + now.tv_nsec,
+  return {static_cast<std::int64_t>(record::clock_ns(CLOCK_REALTIME)),
           static_cast<std::int64_t>(record::monotonic_ns()), operations_begun_};
 }
 

@@ -3,23 +3,50 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstring>
+#include <dlfcn.h>
 #include <optional>
 #include <string_view>
 #include <unistd.h>
 #include <utility>
 
+#include "plugin/nvtx/markers.h"
 #include "plugin/posix/own_descriptor.h"
 #include "plugin/record/recorder.h"
 #include "plugin/result/result.h"
 #include "plugin/session/announcement.h"
 #include "plugin/session/fork_order.h"
-#include "plugin/session/nccl_library.h"
 #include "plugin/topology/gpu_identity.h"
 
 namespace ringside::session {
 namespace {
 
 using threads::MutexLock;
+
+// Returns the version of the NCCL in which `inside` lies (the activation mask is a variable of
+// NCCL's), as ncclGetVersion gives it, e.g. 22907; 0 if it cannot be found. Several NCCLs can be in
+// one process. The one that called may be invisible to a plain lookup (Python loads libraries
+// RTLD_LOCAL), or linked into the program or another library.
+int nccl_version_of(const void* inside) noexcept {
+  using GetVersion = int (*)(int* version);
+  Dl_info where{};
+  void* const library =
+      inside != nullptr && dladdr(inside, &where) != 0 && where.dli_fname != nullptr
+          ? dlopen(where.dli_fname, RTLD_NOW | RTLD_LOCAL | RTLD_NOLOAD)
+          : nullptr;
+  void* found = library != nullptr ? dlsym(library, "ncclGetVersion") : nullptr;
+  if (found == nullptr) {
+    found = dlsym(RTLD_DEFAULT, "ncclGetVersion");
+  }
+  int version = 0;
+  if (found != nullptr && reinterpret_cast<GetVersion>(found)(&version) != 0) {
+    version = 0;
+  }
+  if (library != nullptr) {
+    dlclose(library);
+  }
+  return version;
+}
 
 // Without directory and ending.
 std::string_view base_name(std::string_view path) {
@@ -111,7 +138,7 @@ void* Session::open_communicator(const record::CommunicatorInit& init) {
   opened.nccl.abi_version = init.abi_version;
   opened.nccl.version = nccl_version_of(init.activation_mask);
   opened.communicator = describe(init, context);
-  markers_.add_communicator(opened.communicator, config_, writer_.facts().host, log_);
+  add_markers(opened.communicator);
 
   std::vector<Line> lines;
   {
@@ -140,6 +167,23 @@ void* Session::open_communicator(const record::CommunicatorInit& init) {
   }
   say(lines, init.logger, log_);
   return record::g_recorder.context_handle(context);
+}
+
+// A thread that inits a communicator meanwhile waits, so that none of its events is missed.
+void Session::add_markers(const assemble::Communicator& communicator) {
+  if (config_.markers == nvtx::Scope::kOff) {
+    return;
+  }
+  std::call_once(markers_made_, [&] {
+    const std::string_view lacks =
+        nvtx::install(config_.markers, config_.gpu_serial,
+                      config_.vm_id.empty() ? writer_.facts().host : config_.vm_id);
+    if (!lacks.empty() && !config_.markers_text.empty()) {  // somebody has asked
+      log_.warn("RINGSIDE_MARKERS=" + config_.markers_text + ": " + std::string(lacks) +
+                ", so there are no ranges");
+    }
+  });
+  nvtx::add_communicator(communicator);
 }
 
 void Session::close_communicator(const void* context) {
@@ -197,7 +241,17 @@ Status Session::status() {
   Status status;
   ringside_status_info& info = status.info;
   info.struct_size = sizeof info;
-  add_counts(writer_, info);
+  const drain::TraceFigures& figures = writer_.figures();
+  const assemble::TypeAccount of_threads = drain::TraceAccount::of_threads();
+  info.callbacks = of_threads.produced;
+  info.dropped = figures.lost + of_threads.dropped();
+  info.operations = figures.operations;
+  info.bytes_written = figures.bytes_written;
+  info.trouble = figures.trouble ? 1 : 0;
+  const std::string path = figures.has_file ? writer_.path() : std::string();
+  std::memcpy(info.trace_path, path.data(), std::min(path.size(), sizeof info.trace_path - 1));
+  info.bytes_kept = figures.bytes_kept;
+  info.rotated = figures.rotated;
   info.flight_recorder = config_.is_flight_recorder() ? 1 : 0;
   const MutexLock lock(mutex_);
   info.started = recording_.is_started() ? 1 : 0;

@@ -26,14 +26,22 @@
 #include "plugin/posix/log.h"
 #include "plugin/record/host_side.h"
 #include "plugin/session/directories.h"
-#include "plugin/session/marker_setup.h"
 #include "plugin/session/notes.h"
 #include "plugin/session/recording.h"
-#include "plugin/session/status.h"
 #include "plugin/threads/mutex.h"
-#include "plugin/threads/thread_role.h"
+#include "ringside/ringside.h"
 
 namespace ringside::session {
+
+/// The state of a process's profiler, for those who ask by the C API or by the control socket.
+struct Status {
+  ringside_status_info info{};  ///< as the C API gives it
+  Recording::State state = Recording::State::kStopped;
+  bool mask_changed = false;  ///< somebody else's change of NCCL's masks keeps events away
+  std::int32_t rank = -1;     ///< of this process; -1: not known, or it has several
+  WindowPlan plan;            ///< as of `now`
+  PlanTime now;
+};
 
 class Session {
  public:
@@ -112,6 +120,9 @@ class Session {
   static constexpr std::size_t kMostOrders = 64;
 
   void prepare_rings();
+  /// NVTX ranges (RINGSIDE_MARKERS) are prepared with the first communicator, before its first
+  /// event. Without any mutex: a tool may take its time to load, and may call any function.
+  void add_markers(const assemble::Communicator& communicator);
   bool ensure_thread() RINGSIDE_REQUIRES(mutex_);
   std::string next_dump_path_locked() RINGSIDE_REQUIRES(mutex_);
 
@@ -120,8 +131,7 @@ class Session {
   drain::TraceWriter& writer_;  ///< the drain thread's, but for what its header says
   const std::function<bool()> start_thread_;
   Directories directories_;
-  MarkerSetup markers_;
-  std::once_flag rings_made_;
+  std::once_flag rings_made_, markers_made_;
 
   threads::Mutex mutex_;
   threads::Condition wake_;   ///< the drain thread waits

@@ -1,10 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "plugin/topology/gpu_identity.h"
 
-#include <array>
 #include <dlfcn.h>
-
-#include "plugin/topology/uuid_text.h"
 
 namespace ringside::topology {
 namespace {

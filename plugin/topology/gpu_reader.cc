@@ -5,7 +5,7 @@
 #include <array>
 #include <cstring>
 
-#include "plugin/topology/uuid_text.h"
+#include "plugin/topology/gpu_identity.h"
 
 namespace ringside::topology {
 namespace {

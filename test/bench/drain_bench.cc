@@ -33,7 +33,6 @@
 #include "plugin/export/lines/chrome_trace.h"
 #include "plugin/export/trace_file.h"
 #include "plugin/journal/journal.h"
-#include "plugin/journal/journal_sink.h"
 #include "test/bench/drain_load.h"
 
 using namespace ringside;
@@ -104,12 +103,38 @@ double seconds_of(clockid_t clock) {
 // As RINGSIDE_JOURNAL_BYTES is by default.
 constexpr std::size_t kJournalBytes = std::size_t{32} << 20;
 
+// Notes rows in the journal, if there is one, as the plugin's does.
+struct NotingSink final : assemble::Sink {
+  explicit NotingSink(assemble::Sink& to) : trace(to) {}
+  void row(const assemble::Row& row, const assemble::Tally& tally) override {
+    trace.row(row, tally);
+    if (journal != nullptr) {
+      journal->written(assemble::row_key(row));
+    }
+  }
+  void thread(std::int32_t tid, std::string_view name) override { trace.thread(tid, name); }
+  void communicator(const assemble::Communicator& communicator) override {
+    trace.communicator(communicator);
+    if (journal != nullptr) {
+      journal->note(communicator);
+    }
+  }
+  void gpu_clock(std::uint32_t context, const assemble::GpuClockFit& fit) override {
+    trace.gpu_clock(context, fit);
+    if (journal != nullptr) {
+      journal->note_gpu_clock(context, fit);
+    }
+  }
+  assemble::Sink& trace;
+  journal::Journal* journal = nullptr;
+};
+
 // Rings, a load for them, and what empties them.
 struct Drain {
   std::unique_ptr<record::RingPool> pool = std::make_unique<record::RingPool>();
   std::unique_ptr<Load> load;
   std::unique_ptr<assemble::ClockModel> clock;
-  journal::JournalSink sink;
+  NotingSink sink;
   std::unique_ptr<assemble::Assembler> assembler;
   std::unique_ptr<drain::RingReader> reader;
   std::unique_ptr<char[]> journal_memory;
@@ -129,7 +154,7 @@ struct Drain {
     if (with_journal) {
       journal_memory = std::make_unique<char[]>(kJournalBytes);
       journal.emplace(journal_memory.get(), kJournalBytes, 1, 1);
-      sink.set_journal(&*journal);
+      sink.journal = &*journal;
       reader->set_journal(*journal);
     }
     assembler->open_window(1, 0);

@@ -38,13 +38,8 @@ def storm(options):
     with House(options) as house:
         status = house.run("storm", 2, operations, RINGSIDE_DRAIN_MS=1000, RINGSIDE_RING_BYTES="64K")
         account = house.whole_account()
-        by_tid = {row["tid"]: row for row in account["by_thread"]}
-        for tid, called, _, _ in list(house.rows())[:2]:
-            require(by_tid[tid]["produced"] == sum(called.values()),
-                    f"thread {tid}: {by_tid[tid]} of {sum(called.values())}")
         dropped = house.sum(account, "dropped_ring_full") + house.sum(account, "dropped_parent")
         require(dropped > calls // 2, f"only {dropped} callbacks were lost")
-        require(sum(row["dropped"] for row in account["by_thread"]) == dropped, "drops by thread")
         require(status["dropped"] == dropped, f"status {status}, account {dropped}")
         # A preempted thread can be away for long; what waits for the drain would be a second.
         require(options.sanitized or house.longest_ns() < 500_000_000,

@@ -221,8 +221,7 @@ def flight(run):
     middle, end = dumps / "middle.json", dumps / "end.json"
     half = run.repeat // 2 * calls + calls // 2
     run.host(run.rings, "--dump-at", f"{half}:{middle}", "--dump-at",
-             f"{calls * run.repeat}:{end}", RINGSIDE_FLIGHT_BYTES=str(BOUND_BYTES),
-             RINGSIDE_FLIGHT_SECONDS="600")
+             f"{calls * run.repeat}:{end}", RINGSIDE_FLIGHT_BYTES=str(BOUND_BYTES))
     require(not list(run.traces.iterdir()), "something was written to RINGSIDE_DIR")
     require(not list(run.rings.iterdir()), "something is left in RINGSIDE_RING_DIR")
     require(run.status["flight_recorder"] == 1 and run.status["trace_path"] == "", "status")

@@ -49,7 +49,7 @@ def traces(place):
 
     together(place)
     top(place)
-    _, err = place.ringside("run", *job, RINGSIDE_FLIGHT_SECONDS="9")
+    _, err = place.ringside("run", *job, RINGSIDE_FLIGHT_BYTES="8M")
     require("flight recorder" in err, err)
     killed(place)
 

@@ -33,7 +33,7 @@ ROOMS = {
     "plugin/drain": ["plugin/assemble", "plugin/config", "plugin/export", "plugin/journal",
                      "plugin/record", "plugin/result", "plugin/threads",
                      "plugin/topology/machine.h"],
-    "plugin/session": ["plugin/posix", "plugin/abi", "plugin/assemble", "plugin/config", "plugin/drain",
+    "plugin/session": ["plugin/posix", "plugin/assemble", "plugin/config", "plugin/drain",
                        "plugin/export", "plugin/journal", "plugin/nvtx", "plugin/record",
                        "plugin/result", "plugin/threads", "plugin/topology"],
     "plugin/doors": ["plugin/posix", "plugin/assemble", "plugin/config", "plugin/drain", "plugin/export",
@@ -61,12 +61,12 @@ ROOMS = {
                         "analyzer/merge/protobuf.h", "analyzer/model", "analyzer/align", "plugin/assemble"],
     # The plugin's own code says what it makes of the environment, and has the names of its files.
     "launch": ["analyzer/model/printable.h", "plugin/config/config.h", "plugin/config/events.h",
-               "plugin/session/memory_share.h", "plugin/config/variable_names.h",
+               "plugin/session/memory_share.h", "plugin/config/variables.h",
                "plugin/record/clock.h", "plugin/journal/journal_format.h", "plugin/assemble",
                "plugin/topology/machine.h", "plugin/topology/probe.h"],
     "live": ["launch/files.h", "launch/ring_holder.h", "launch/text.h", "analyzer/model/joined.h",
              "analyzer/model/printable.h", "analyzer/report", "plugin/assemble", "plugin/journal/journal_format.h"],
-    "analyzer/cli": ["analyzer", "launch", "live", "simulate", "plugin/assemble", "plugin/session/control_place.h",
+    "analyzer/cli": ["analyzer", "launch", "live", "simulate", "plugin/assemble",
                      "plugin/config/nearest_name.h", "plugin/journal/journal_format.h",
                      "plugin/recover"],
     # A program of its own: `ringside` is built without it.

@@ -5,7 +5,6 @@
 #include <cstdint>
 
 #include "plugin/threads/mutex.h"
-#include "plugin/threads/thread_role.h"
 
 namespace {
 

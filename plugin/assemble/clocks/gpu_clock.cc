@@ -51,7 +51,6 @@ void GpuClock::add(std::uint64_t gpu_ns, std::int64_t host_ns) {
   if (bins_.empty() || number > bins_.back().number) {
     if (!bins_.empty()) {
       fit();
-      count_unconfirmed(bins_.back());
     }
     bins_.push_back({number, {}});
   }
@@ -106,14 +105,6 @@ void GpuClock::confirm(Bin& bin) const {
   }
 }
 
-void GpuClock::count_unconfirmed(const Bin& bin) {
-  for (std::size_t i = 0; i < std::min(bin.believed, bin.count) && has_line_; ++i) {
-    const Point& point = bin.lowest[i];
-    const auto late_ns = static_cast<double>(point.host_ns - fit_.host_ns(point.gpu_ns));
-    unconfirmed_ += late_ns < -kAgree_ns ? 1 : 0;
-  }
-}
-
 const GpuClockFit& GpuClock::fit() {
   if (stale_ && !bins_.empty()) {
     confirm(bins_.back());
@@ -122,7 +113,6 @@ const GpuClockFit& GpuClock::fit() {
     stale_ = false;
   }
   fit_.samples = seed_.samples + samples_;
-  fit_.unconfirmed = unconfirmed_;
   return fit_;
 }
 

@@ -11,8 +11,8 @@
 //
 // A stamp that is ahead of the clock would pull the line down for all later times. So a sample is
 // believed only if two samples with other stamps agree with it, to ten milliseconds and the likely
-// drift. Samples below the line that are not believed are counted. If the believed samples leap by
-// more than any drift, the GPU's clock was set, and older samples are dropped. Used by one thread.
+// drift. If the believed samples leap by more than any drift, the GPU's clock was set, and older
+// samples are dropped. Used by one thread.
 #ifndef RINGSIDE_PLUGIN_ASSEMBLE_CLOCKS_GPU_CLOCK_H
 #define RINGSIDE_PLUGIN_ASSEMBLE_CLOCKS_GPU_CLOCK_H
 
@@ -28,7 +28,6 @@ struct GpuClockFit {
   std::int64_t ts_ref_ns = 0;
   double drift = 0;
   std::uint64_t samples = 0;
-  std::uint64_t unconfirmed = 0;  ///< the samples that are ahead of the line and not believed
 
   std::int64_t host_ns(std::uint64_t gpu_ns) const;
   /// The most by which host_ns() may be too early: the drift that the fit lacks, over the time
@@ -68,14 +67,12 @@ class GpuClock {
   };
   bool is_confirmed(const Point& point) const;
   void confirm(Bin& bin) const;
-  void count_unconfirmed(const Bin& bin);
   void forget_before_step();
   Point likely_lowest() const;
   void compute();
 
   std::deque<Bin> bins_;  // by host time
   bool has_line_ = false;
-  std::uint64_t unconfirmed_ = 0;
   GpuClockFit fit_;
   GpuClockFit seed_;  // no seed if `samples` is 0
   std::uint64_t samples_ = 0;

@@ -56,8 +56,7 @@ void GpuClocks::place(KernelRow& row, std::int64_t earliest_ns) {
   row.start_ns = std::max<std::int64_t>(start_ns, 0);
   row.end_ns = std::max(end_ns, row.start_ns);
   GpuClockFit& last = last_fits_[row.context];
-  if (last.samples == 0 || last.unconfirmed != fit.unconfirmed ||
-      std::abs(last.host_ns(row.gpu_stop) - end_ns) > kWorthALine_ns) {
+  if (last.samples == 0 || std::abs(last.host_ns(row.gpu_stop) - end_ns) > kWorthALine_ns) {
     changed_.push_back({row.context, fit});
     last = fit;
   }

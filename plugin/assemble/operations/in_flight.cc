@@ -10,40 +10,17 @@
 namespace ringside::assemble {
 namespace {
 
-using record::EventType;
-
-// The same rule as in the analyzer, for steps in flight (docs/metrics.md).
-TransferWait wait_of(const StepEvent& step) {
-  const auto entered = [&](StepEvent::Phase phase) { return step.entered[phase] != kUnknownTime; };
-  if (step.row.is_send) {
-    return entered(StepEvent::kSend)       ? TransferWait::kNetwork
-           : entered(StepEvent::kSendPeer) ? TransferWait::kPeer
-           : entered(StepEvent::kSendGpu)  ? TransferWait::kGpu
-                                           : TransferWait::kNotTold;
-  }
-  return entered(StepEvent::kRecvGpu)     ? TransferWait::kGpu
-         : entered(StepEvent::kRecvFlush) ? TransferWait::kNetwork
-         : entered(StepEvent::kRecv)      ? TransferWait::kPeer
-                                          : TransferWait::kNotTold;
-}
-
 void earlier(std::int64_t& first_ns, std::int64_t ts_ns) {
   if (ts_ns != kUnknownTime) {
     first_ns = first_ns == kUnknownTime ? ts_ns : std::min(first_ns, ts_ns);
   }
 }
 
-void add_open_event(const Event& event, InFlight& found, std::int64_t& begun_ns) {
+void add_open_event(const Event& event, std::int64_t& begun_ns) {
   if (const auto* proxy = std::get_if<ProxyOpEvent>(&event.data)) {
     earlier(begun_ns, proxy->row.start_ns);
-    if (proxy->steps.empty()) {
-      ++found.transfers[{TransferWait::kNotTold, proxy->row.peer, proxy->row.is_send}];
-    }
-  } else if (const auto* step = std::get_if<StepEvent>(&event.data)) {
-    ++found.transfers[{wait_of(*step), step->row.peer, step->row.is_send}];
   } else if (const auto* kernel = std::get_if<KernelRow>(&event.data)) {
     earlier(begun_ns, kernel->callback_start_ns);
-    found.kernel_channels += event.type == EventType::kKernelCh ? 1 : 0;
   } else if (const auto* engine = std::get_if<CopyEngineRow>(&event.data)) {
     earlier(begun_ns, engine->start_ns);
   }
@@ -105,7 +82,7 @@ std::vector<InFlight> find_in_flight(std::int64_t until_ns, const Operations& op
   for (auto at_event = events.oldest(); at_event; at_event.next()) {
     const auto at = found.find(at_event.value().operation);
     if (at != found.end()) {
-      add_open_event(at_event.value(), at->second.first, at->second.second);
+      add_open_event(at_event.value(), at->second.second);
     }
   }
   std::vector<InFlight> since;

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Finds the operations in flight, and what they wait for, among the open events only.
+// Finds the operations in flight among the open events only.
 #ifndef RINGSIDE_PLUGIN_ASSEMBLE_OPERATIONS_IN_FLIGHT_H
 #define RINGSIDE_PLUGIN_ASSEMBLE_OPERATIONS_IN_FLIGHT_H
 
 #include <cstdint>
 #include <map>
-#include <tuple>
 #include <vector>
 
 #include "plugin/assemble/rows.h"
@@ -19,20 +18,6 @@ struct Event;
 template <typename Value>
 class IdMap;
 
-/// The thing that a step waits for, by its last state. kPeer: a send waits for the peer to take the
-/// data, a receive waits for the peer's data.
-enum class TransferWait : std::uint8_t { kPeer, kNetwork, kGpu, kNotTold };
-
-struct TransferKind {
-  TransferWait wait = TransferWait::kNotTold;
-  int peer = -1;  ///< rank in the communicator; -1: not known
-  bool is_send = false;
-
-  bool operator<(const TransferKind& other) const {
-    return std::tie(wait, peer, is_send) < std::tie(other.wait, other.peer, other.is_send);
-  }
-};
-
 struct InFlight {
   Operation operation;
   /// When the operation's turn came. This is the first sign of its execution (or the begin of its
@@ -40,8 +25,6 @@ struct InFlight {
   /// operation of its communicator if that was later.
   std::int64_t since_ns = kUnknownTime;
   bool call_returned = true;
-  int kernel_channels = 0;                ///< kernel channels that run now
-  std::map<TransferKind, int> transfers;  ///< steps in flight, and proxy operations without a step
 };
 
 /// The operations of a communicator that have begun to execute and not ended.

@@ -1,10 +1,212 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "plugin/export/lines/chrome_trace.h"
 
+#include <algorithm>
+
+#include "plugin/assemble/event_names.h"
+#include "ringside/trace_schema.h"
+
 namespace ringside::exporting {
+namespace {
+
+void string_list(JsonText& line, const std::vector<std::string_view>& texts) {
+  line.raw("[");
+  for (std::size_t i = 0; i < texts.size(); ++i) {
+    line.raw(i == 0 ? "" : ",").string(texts[i]);
+  }
+  line.raw("]");
+}
+
+void string_map(JsonText& line, const std::vector<std::pair<std::string, std::string>>& pairs) {
+  line.raw("{");
+  for (std::size_t i = 0; i < pairs.size(); ++i) {
+    line.raw(i == 0 ? "" : ",").string(pairs[i].first).raw(":").string(pairs[i].second);
+  }
+  line.raw("}");
+}
+
+}  // namespace
+
+std::string nccl_version_text(int version) {
+  // Versions before 2.9 are encoded in another way. No release with a profiler interface is that
+  // old.
+  return std::to_string(version / 10000) + "." + std::to_string(version / 100 % 100) + "." +
+         std::to_string(version % 100);
+}
+
+void TraceEnd::count_lost(const assemble::Account& account) {
+  const auto of = [&](record::EventType type) -> const assemble::TypeAccount& {
+    return account.by_type[static_cast<std::size_t>(type)];
+  };
+  marks_lost = of(record::EventType::kMark).dropped();
+  // If the begin had no room, the end was not recorded either (dropped_parent). All other losses
+  // take both, the end without the begin only if that was read long before.
+  const assemble::TypeAccount& ranges = of(record::EventType::kRange);
+  const std::uint64_t begins = ranges.dropped_ring_full + ranges.dropped_no_ring;
+  ranges_lost = begins + (ranges.dropped() - begins - ranges.dropped_parent + 1) / 2;
+}
+
+void ChromeTrace::begin(const ProcessFacts& facts, bool dump) {
+  lines_.set_process(facts.pid, facts.run_id);
+  JsonText& line = lines_.begin_metadata(schema::kLineTrace, "[");
+  line.raw("\"format_version\":").integer(schema::kFormatVersion);
+  line.member_string("plugin_version", facts.plugin_version).member_hex("run_id", facts.run_id);
+  if (dump) {
+    line.member_true("dump");
+  }
+  line.member("segment", facts.segment)
+      .member("segment_start_ns", facts.segment_start_ns)
+      .member_string("job", facts.job)
+      .member_string("host", facts.host)
+      .member_string("boot_id", facts.boot_id)
+      .member("pid", facts.pid);
+  if (facts.launcher_rank >= 0) {
+    line.member("launcher_rank", facts.launcher_rank)
+        .member_string("launcher_rank_from", facts.launcher_rank_from);
+  }
+  line.member("base_time_s", facts.base_time_s).member("start_ns", facts.start_ns);
+  line.key("nccl_version");
+  if (facts.nccl_version != 0) {
+    line.string(nccl_version_text(facts.nccl_version));
+  } else {
+    line.raw("null");
+  }
+  line.member("abi", facts.abi_version).member_string("clock", facts.clock);
+  string_list(line.key("events"), facts.events);
+  if (facts.sampled_of > 1) {
+    line.key("sampling").raw("{\"coll_of\":").integer(facts.sampled_of).raw("}");
+  }
+  string_map(line.key("config"), facts.config);
+  string_map(line.key("environment"), facts.environment);
+  lines_.end();
+  first_line_ = line.text();
+
+  std::string name;
+  if (facts.launcher_rank >= 0) {
+    name = "rank " + std::to_string(facts.launcher_rank) + " ";
+  }
+  name += facts.launcher_rank >= 0 ? "on " + facts.host : facts.host;
+  lines_.begin_metadata("process_name").raw("\"name\":").string(name);
+  lines_.end();
+  lines_.begin_metadata("process_sort_index")
+      .raw("\"sort_index\":")
+      .integer(std::max(facts.launcher_rank, 0));
+  lines_.end();
+}
+
+void ChromeTrace::end(std::int64_t ts_ns, std::uint64_t operations, const TraceEnd& how) {
+  JsonText& line = lines_.begin_metadata(schema::kLineEnd);
+  line.raw("\"ts_ns\":").integer(ts_ns).member("operations", operations);
+  if (how.next_segment != 0) {
+    line.member("next_segment", how.next_segment);
+  }
+  if (how.recovered) {
+    line.member_true("recovered");
+  }
+  if (how.silent_ns) {
+    line.member("silent_ns", *how.silent_ns);
+  }
+  if (how.marks_lost) {
+    line.member("marks_lost", *how.marks_lost);
+  }
+  if (how.ranges_lost) {
+    line.member("ranges_lost", *how.ranges_lost);
+  }
+  lines_.end_file();
+}
+
+void ChromeTrace::thread(std::int32_t tid, std::string_view name) {
+  lines_.begin()
+      .raw("{\"ph\":\"M\",\"name\":\"thread_name\",\"pid\":")
+      .integer(lines_.pid())
+      .raw(",\"tid\":")
+      .integer(tid)
+      .raw(",\"ts\":0,\"args\":{\"name\":")
+      .string(name.empty() ? "thread" : name);
+  lines_.end();
+}
+
+void ChromeTrace::communicator(const assemble::Communicator& communicator) {
+  names_.learn(communicator);
+  JsonText& line = lines_.begin_metadata(schema::kLineCommunicator);
+  line.raw("\"context\":").integer(communicator.context);
+  if (communicator.has_hash) {
+    line.member_hex("comm", communicator.hash);
+  }
+  if (!communicator.name.empty()) {
+    line.member_string("name", communicator.name);
+  }
+  if (communicator.name_is_cut) {
+    line.member_true("name_cut");
+  }
+  if (communicator.rank_known) {
+    line.member("rank", communicator.rank);
+  }
+  if (communicator.has_size) {
+    line.member("nranks", communicator.nranks).member("nnodes", communicator.nnodes);
+  }
+  if (communicator.gpu_index >= 0) {
+    line.key("gpu").raw("{\"index\":").integer(communicator.gpu_index);
+    line.member_string("uuid", communicator.gpu_uuid).member_string("pci", communicator.gpu_pci);
+    line.raw("}");
+  }
+  if (communicator.is_unsampled) {
+    line.key("unsampled").raw("[\"coll\"]");
+  }
+  line.member("created_ns", communicator.created_ns);
+  if (communicator.finalized_ns != assemble::kUnknownTime) {
+    line.member("finalized_ns", communicator.finalized_ns);
+  }
+  lines_.end();
+}
+
+void ChromeTrace::clock(const record::ClockReading& reading, std::int64_t ts_ns,
+                        const assemble::ClockStep& step, const record::RealtimeError& error) {
+  JsonText& line = lines_.begin_metadata(schema::kLineClock);
+  line.raw("\"ts_ns\":").integer(ts_ns);
+  line.member_hex("realtime_ns", reading.realtime_ns)
+      .member_hex("monotonic_ns", reading.monotonic_ns)
+      .member("uncertainty_ns", reading.uncertainty_ns);
+  if (step.size_ns != 0) {
+    line.member("step_ns", step.size_ns).member("step_after_ns", step.after_ns);
+  }
+  if (error.is_known) {
+    line.key("synchronised").raw(error.is_synchronised ? "true" : "false");
+  }
+  if (error.estimated_ns != 0) {
+    line.member("estimated_error_ns", error.estimated_ns);
+  }
+  if (error.most_ns != 0) {
+    line.member("maximum_error_ns", error.most_ns);
+  }
+  lines_.end();
+}
+
+void ChromeTrace::gpu_clock(std::uint32_t context, const assemble::GpuClockFit& fit) {
+  JsonText& line = lines_.begin_metadata(schema::kLineGpuClock);
+  line.raw("\"context\":").integer(context);
+  line.member_hex("gpu_ref", fit.gpu_ref_ns)
+      .member("ts_ref_ns", fit.ts_ref_ns)
+      .member("drift_ppb", static_cast<std::int64_t>(fit.drift * 1e9))
+      .member("samples", fit.samples);
+  lines_.end();
+}
 
 void ChromeTrace::window(const Window& window, bool repeated) {
-  process_.window(window);
+  JsonText& line = lines_.begin_metadata(schema::kLineWindow);
+  line.raw("\"window\":").integer(window.number);
+  line.member("start_ns", window.start_ns);
+  if (window.changed_ns != assemble::kUnknownTime) {
+    line.member("changed_ns", window.changed_ns);
+  }
+  if (window.end_ns != assemble::kUnknownTime) {
+    line.member("end_ns", window.end_ns);
+  }
+  string_list(line.key("events"), window.events);
+  if (window.mask_changed) {
+    line.member_true("mask_changed");
+  }
+  lines_.end();
   if (repeated) {
     return;
   }
@@ -30,9 +232,38 @@ void ChromeTrace::row(const assemble::Row& row, const assemble::Tally& tally) {
       row);
 }
 
-void ChromeTrace::communicator(const assemble::Communicator& communicator) {
-  names_.learn(communicator);
-  process_.communicator(communicator);
+void ChromeTrace::account(const assemble::Account& account, std::int64_t ts_ns, bool final) {
+  JsonText& line = lines_.begin_metadata(schema::kLineAccount);
+  line.raw("\"ts_ns\":").integer(ts_ns);
+  line.key("final").raw(final ? "true" : "false");
+  line.key("by_type").raw("{");
+  bool first_type = true;
+  for (std::size_t i = 0; i < account.by_type.size(); ++i) {
+    const assemble::TypeAccount& of = account.by_type[i];
+    if (of.produced == 0) {
+      continue;
+    }
+    line.raw(first_type ? "" : ",").string(assemble::kTypeNames[i]);
+    line.raw(":{\"produced\":").integer(of.produced);
+    first_type = false;
+    for (const assemble::Fate& fate : assemble::kFates) {
+      if (of.*fate.count != 0) {
+        line.member(fate.name, of.*fate.count);
+      }
+    }
+    line.raw("}");
+  }
+  line.raw("}");
+  bool first_given_up = true;
+  for (std::size_t i = 0; i < account.given_up.size(); ++i) {
+    if (account.given_up[i] != 0) {
+      first_given_up ? line.key("given_up").raw("{") : line.raw(",");
+      line.string(assemble::kTypeNames[i]).raw(":").integer(account.given_up[i]);
+      first_given_up = false;
+    }
+  }
+  line.raw(first_given_up ? "" : "}");
+  lines_.end();
 }
 
 }  // namespace ringside::exporting

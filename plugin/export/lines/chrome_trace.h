@@ -1,51 +1,73 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Writes a trace as Chrome trace lines (docs/trace-format.md). Each kind of line has a class of its
-// own. This class is what the assembler hands its rows to. Used by one thread.
+// Writes a trace as Chrome trace lines (docs/trace-format.md). This class writes the lines that
+// describe a process: its first line and its last, threads, communicators, clocks, windows and the
+// account. Each kind of row has a class of its own. Used by one thread.
 #ifndef RINGSIDE_PLUGIN_EXPORT_LINES_CHROME_TRACE_H
 #define RINGSIDE_PLUGIN_EXPORT_LINES_CHROME_TRACE_H
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "plugin/assemble/account.h"
+#include "plugin/assemble/clocks/clock_model.h"
 #include "plugin/assemble/sink.h"
 #include "plugin/export/lines/line_writer.h"
 #include "plugin/export/lines/machine_lines.h"
 #include "plugin/export/lines/mark_lines.h"
 #include "plugin/export/lines/operation_lines.h"
-#include "plugin/export/lines/process_lines.h"
+#include "plugin/export/lines/process_facts.h"
 #include "plugin/export/lines/row_lines.h"
 #include "plugin/export/lines/row_names.h"
+#include "plugin/record/clock.h"
 
 namespace ringside::exporting {
+
+struct TraceEnd {
+  std::uint32_t next_segment = 0;  ///< the number of the segment that goes on; 0: none does
+  bool recovered = false;          ///< `ringside recover` wrote this end, not the process
+  /// If the process still runs: the time from its last sign of life to the reading of its rings.
+  std::optional<std::int64_t> silent_ns = std::nullopt;
+  /// How many of the application's marks and ranges are not in the trace, since the process began.
+  /// When the process itself ends the trace, a count of 0 is not written. In a recovered trace, a
+  /// count that is missing is not known.
+  std::optional<std::uint64_t> marks_lost = std::nullopt, ranges_lost = std::nullopt;
+
+  void count_lost(const assemble::Account& account);
+};
+
+/// A window: from a start to a stop, with the event types recorded in between.
+struct Window {
+  std::uint32_t number;
+  std::int64_t start_ns;
+  std::int64_t end_ns = assemble::kUnknownTime;      ///< unknown: the window is open
+  std::int64_t changed_ns = assemble::kUnknownTime;  ///< when `events` were last changed
+  bool mask_changed = false;  ///< it ended because other code changed NCCL's activation mask
+  std::vector<std::string_view> events;
+};
 
 class ChromeTrace final : public assemble::Sink {
  public:
   explicit ChromeTrace(LineSink& file) : lines_(file) {}
 
   /// The first line, and Chrome's own lines that name the process.
-  void begin(const ProcessFacts& facts, bool dump) { process_.begin(facts, dump); }
+  void begin(const ProcessFacts& facts, bool dump);
   /// Instead of begin: the file already holds the beginning of this trace.
   void resume(int pid, std::uint64_t run_id) { lines_.set_process(pid, run_id); }
   /// The last line and the closing bracket.
-  void end(std::int64_t ts_ns, std::uint64_t operations, const TraceEnd& how = {}) {
-    process_.end(ts_ns, operations, how);
-  }
-  /// The first line with its newline. A dump copies what follows it.
-  const std::string& first_line() const { return process_.first_line(); }
+  void end(std::int64_t ts_ns, std::uint64_t operations, const TraceEnd& how = {});
+  /// The first line with its newline. A dump has one of its own, and copies what follows this one.
+  const std::string& first_line() const { return first_line_; }
 
   /// `step`: what this reading has shown, if anything.
   void clock(const record::ClockReading& reading, std::int64_t ts_ns,
-             const assemble::ClockStep& step = {}, const record::RealtimeError& error = {}) {
-    process_.clock(reading, ts_ns, step, error);
-  }
+             const assemble::ClockStep& step = {}, const record::RealtimeError& error = {});
   /// `repeated`: an earlier segment has this line and its mark, so the mark is not set again.
   void window(const Window& window, bool repeated = false);
-  void account(const assemble::Account& account, std::int64_t ts_ns, bool final) {
-    process_.account(account, ts_ns, final);
-  }
+  void account(const assemble::Account& account, std::int64_t ts_ns, bool final);
   /// A reading of the machine: a line for it, and one for each GPU and port.
   void machine(std::int64_t ts_ns, const topology::Machine& machine) {
     write_machine(lines_, ts_ns, machine);
@@ -57,19 +79,17 @@ class ChromeTrace final : public assemble::Sink {
 
   void row(const assemble::Row& row, const assemble::Tally& tally) override;
   void range_begins(const assemble::Mark& range) override { marks_.describe(range); }
-  void thread(std::int32_t tid, std::string_view name) override { process_.thread(tid, name); }
+  void thread(std::int32_t tid, std::string_view name) override;
   void communicator(const assemble::Communicator& communicator) override;
-  void gpu_clock(std::uint32_t context, const assemble::GpuClockFit& fit) override {
-    process_.gpu_clock(context, fit);
-  }
+  void gpu_clock(std::uint32_t context, const assemble::GpuClockFit& fit) override;
 
  private:
   LineWriter lines_;
   RowNames names_;
-  ProcessLines process_{lines_};
   OperationLines operations_{lines_, names_};
   RowLines rows_{lines_, names_};
   MarkLines marks_{lines_};
+  std::string first_line_;
 };
 
 }  // namespace ringside::exporting

@@ -259,7 +259,7 @@ struct SampledGpu {
 
 }  // namespace
 
-TEST_CASE("one GPU stamp that is wrong moves nothing, and is counted if it lies ahead") {
+TEST_CASE("one GPU stamp that is wrong moves nothing") {
   SampledGpu gpu;
   gpu.drift = GENERATE(0.0, 25e-6);
   const auto ahead_ns = GENERATE(std::int64_t{4'294'967'296}, 400'000'000'000, 30'000'000,
@@ -272,9 +272,6 @@ TEST_CASE("one GPU stamp that is wrong moves nothing, and is counted if it lies 
   gpu.run(30);
   CHECK(gpu.error_ns() > 0);
   CHECK(gpu.error_ns() < 60'000);
-  if (before_s > 0) {
-    CHECK(gpu.clock.fit().unconfirmed == (ahead_ns > 0 ? 1 : 0));
-  }
 }
 
 TEST_CASE("a GPU's clock that was set forward is followed at once, one that was set back soon") {

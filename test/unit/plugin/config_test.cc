@@ -43,14 +43,12 @@ TEST_CASE("values are taken") {
                               {"RINGSIDE_RING_BYTES", "4M"},
                               {"RINGSIDE_DRAIN_MS", "50"},
                               {"RINGSIDE_DRAIN_CPU", "0-3,8"},
-                              {"RINGSIDE_DRAIN_NICE", "19"},
                               {"SLURM_JOB_ID", "99"}});
   CHECK(config.directory == "/x");
   CHECK_FALSE(config.start);
   CHECK(config.ring_bytes == 4U << 20);
   CHECK(config.drain_ms == 50);
   CHECK(config.drain_cpus == "0-3,8");
-  CHECK(config.drain_nice == 19);
   CHECK(config.job == "99");
   CHECK(config.warnings.empty());
 }
@@ -65,12 +63,8 @@ TEST_CASE("how much is kept: bounds, compression, flight recorder") {
   CHECK(unbounded.max_bytes == 0);
   CHECK(unbounded.compress);
   CHECK(unbounded.warnings.empty());
-  const Config seconds = read({{"RINGSIDE_FLIGHT_SECONDS", "60"}});
-  CHECK(seconds.is_flight_recorder());
-  CHECK(seconds.flight_bytes == 32U << 20);
   const Config bytes = read({{"RINGSIDE_FLIGHT_BYTES", "16M"}, {"RINGSIDE_RING_DIR", "/x"}});
   CHECK(bytes.is_flight_recorder());
-  CHECK(bytes.flight_seconds == 0);
   CHECK(bytes.ring_directory == "/x");
   CHECK_FALSE(read({{"RINGSIDE_FLIGHT_BYTES", "0"}}).is_flight_recorder());
 }
@@ -129,13 +123,10 @@ TEST_CASE("a wrong value gets one warning that names it, and the default") {
       {"RINGSIDE_RING_BYTES", "17179869184G"},
       {"RINGSIDE_MAX_BYTES", "1M"},
       {"RINGSIDE_COMPRESS", "2"},
-      {"RINGSIDE_FLIGHT_SECONDS", "long"},
       {"RINGSIDE_FLIGHT_BYTES", "1"},
       {"RINGSIDE_DRAIN_MS", "0"},
       {"RINGSIDE_DRAIN_CPU", "3,"},
       {"RINGSIDE_DRAIN_CPU", "first"},
-      {"RINGSIDE_DRAIN_NICE", "20"},
-      {"RINGSIDE_DRAIN_NICE", "-1"},
       {"RINGSIDE_DRAIN_MS", "-1"},
       {"RINGSIDE_RECORD_SECONDS", "0.01"},
       {"RINGSIDE_HANG_SECONDS", "0.01"},
@@ -157,7 +148,6 @@ TEST_CASE("a wrong value gets one warning that names it, and the default") {
     CHECK(config.ring_bytes == 2U << 20);
     CHECK(config.drain_ms == 10);
     CHECK(config.drain_cpus.empty());
-    CHECK(config.drain_nice == 0);
     CHECK(config.hang_seconds == 0);
     CHECK(config.events.use_default);
   }

@@ -185,8 +185,6 @@ TEST_CASE("Notes come back, the last of a communicator counts") {
   journal.note_segment(3, {1, 2}, {4});
   journal.note_gpu_clock(5, {1, 2, 0.5, 2});
   journal.note_gpu_clock(5, {1, 2, 0.5, 3});
-  record::NamePayload name{"an algorithm"};
-  journal.note_name(9, record::kFirstDynamicName, name);
   const journal::JournalImage image = memory.read();
   CHECK(image.final_path == "/somewhere/ringside.x.json");
   CHECK(image.first_line == "[{}\n");
@@ -202,8 +200,6 @@ TEST_CASE("Notes come back, the last of a communicator counts") {
   CHECK(image.segment_counts.at(3).written[1] == 2);
   CHECK(image.segment_counts.at(3).merged[0] == 4);
   CHECK(image.gpu_clocks.at(5).samples == 3);
-  REQUIRE(image.names.size() == 1);
-  CHECK(image.names[0].text == std::string("an algorithm"));
   CHECK(image.bad_entries == 0);
 }
 
@@ -249,18 +245,32 @@ TEST_CASE("What has no room in the notes is counted, and takes none from the oth
   communicator.context = places + 2;
   communicator.finalized_ns = assemble::kUnknownTime;
   journal.note(communicator);
-  record::NamePayload name{"a name"};
-  std::uint32_t names = 0;
-  for (; memory.read().notes_lost == 2; ++names) {
-    journal.note_name(names, record::kFirstDynamicName, name);
-  }
   const journal::JournalImage image = memory.read();
   CHECK(image.final_path == "/somewhere/ringside.x.json");
-  CHECK(image.names.size() == names - 1);
   CHECK(image.communicators.size() == places);
   CHECK(image.communicators.contains(places + 2));
   CHECK_FALSE(image.communicators.contains(3));
   CHECK(image.communicators_forgotten == 1);
+  CHECK(image.bad_entries == 0);
+}
+
+TEST_CASE("A journal keeps what a ring's codes of names mean, whenever it makes room") {
+  Memory memory;
+  Journal journal(memory.data(), memory.size(), 1, 1);
+  assemble::RecordView name = view(1, RecordKind::kName);
+  name.id = record::kFirstDynamicName;
+  name.ring = 9;
+  name.payload.name = {"an algorithm"};
+  REQUIRE(journal.append(name, 0));
+  const auto nothing_is_needed = [](std::span<assemble::Question>) {};
+  journal.make_room(nothing_is_needed);
+  journal.make_room(nothing_is_needed);
+  const journal::JournalImage image = memory.read();
+  REQUIRE(image.records.size() == 1);
+  CHECK(image.records[0].view.kind == RecordKind::kName);
+  CHECK(image.records[0].view.ring == 9);
+  CHECK(image.records[0].view.id == record::kFirstDynamicName);
+  CHECK(image.records[0].view.payload.name.text == std::string("an algorithm"));
   CHECK(image.bad_entries == 0);
 }
 

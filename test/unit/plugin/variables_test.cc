@@ -6,7 +6,6 @@
 #include <set>
 #include <sstream>
 
-#include "plugin/config/variable_names.h"
 #include "test/unit/catch.h"
 
 using namespace ringside::config;
