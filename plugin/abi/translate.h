@@ -188,7 +188,6 @@ struct ReadAgain {
   }
 };
 
-/// startEvent of one type in one version.
 template <record::EventType kType, typename Descr>
 int start_as(void* context, void** handle, Descr* descr) noexcept {
   // The event is cleared for compilers that do not see which part of it is read. The others store
@@ -208,7 +207,6 @@ template <typename Descr>
 inline constexpr auto kStarters =
     make_starters<Descr>(std::make_integer_sequence<int, record::kEventTypes>());
 
-/// startEvent of every version.
 template <typename Descr>
 int start_event(void* context, void** handle, Descr* descr) noexcept {
   if (handle == nullptr || descr == nullptr) {

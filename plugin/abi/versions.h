@@ -5,7 +5,6 @@
 #ifndef RINGSIDE_PLUGIN_ABI_VERSIONS_H
 #define RINGSIDE_PLUGIN_ABI_VERSIONS_H
 
-#include <cstddef>
 #include <cstdint>
 
 #include "plugin/abi/descriptors.h"

@@ -9,7 +9,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <string_view>
-#include <vector>
 
 #include "plugin/record/event_type.h"
 #include "plugin/record/ring.h"
@@ -17,7 +16,6 @@
 
 namespace ringside::assemble {
 
-/// A count for each type of event.
 using TypeCounts = std::array<std::uint64_t, record::kAccountTypes>;
 
 /// The callbacks of one type. Each that is produced has one of the other fates.
@@ -38,7 +36,6 @@ struct TypeAccount {
   std::uint64_t placed() const;
 };
 
-/// The fates, with their names in the trace.
 struct Fate {
   std::string_view name;
   std::uint64_t TypeAccount::*count;

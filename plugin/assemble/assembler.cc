@@ -24,8 +24,6 @@ std::size_t index_of(EventType type) {
 
 }  // namespace
 
-// Facts besides the records.
-
 void Assembler::open_communicator(const Communicator& opened) {
   Communicator& communicator = communicators_.open(opened);
   communicator.is_unsampled =
@@ -44,8 +42,6 @@ void Assembler::close_communicator(std::uint32_t context, std::int64_t ts_ns) {
 void Assembler::expect(std::uint32_t types, std::int64_t since_ns) {
   history_.expect(types, since_ns);
 }
-
-// Records.
 
 std::uint64_t Assembler::record(const RecordView& view, std::uint64_t operation,
                                 bool is_parent_lost) {
@@ -175,8 +171,6 @@ void Assembler::stop_kernel(const Event& event, KernelRow& kernel, OpenOperation
   rows_.write(&kernel, event.tally(), event.sampled_out);
 }
 
-// Time passes.
-
 void Assembler::settle(std::int64_t now_ns) {
   retry_orphans(now_ns);
   slices_.forget_idle(now_ns);
@@ -256,8 +250,6 @@ void Assembler::forget_finished(std::int64_t now_ns) {
   }
 }
 
-// Limits and eviction.
-
 void Assembler::keep_limits(std::int64_t now_ns) {
   if (orphans_.size() > limits_.orphans) {
     orphans_.give_up_oldest(
@@ -319,8 +311,6 @@ void Assembler::evict_call(EventId id, Event& event, std::int64_t now_ns) {
   }
   events_.erase(id);
 }
-
-// Questions, events in flight, and the end.
 
 void Assembler::answer(std::span<Question> questions) const {
   answer_questions(questions, events_, operations_, orphans_.ids());

@@ -22,7 +22,6 @@
 #include <optional>
 #include <span>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 #include "plugin/assemble/calls.h"
@@ -109,7 +108,6 @@ class Assembler {
     gpu_clocks_.seed(context, fit);
   }
 
-  /// The number that the next operation gets.
   std::uint64_t next_operation() const { return operations_.next_number(); }
   void set_next_operation(std::uint64_t number) { operations_.set_next_number(number); }
   void thread(std::int32_t tid, std::string_view name) { sink_.thread(tid, name); }
@@ -137,9 +135,7 @@ class Assembler {
 
   const AssemblerCounts& counts() const { return counts_; }
   std::uint64_t operations() const { return operations_written_; }
-  /// The number of events that are kept now.
   std::size_t held_events() const { return events_.size() + operations_.kept_kernels(); }
-  /// The number of threads whose slices are kept.
   std::size_t known_threads() const { return slices_.known_threads(); }
 
  private:

@@ -60,16 +60,13 @@ class Calls {
   /// Does the same with the calls for which no operation can come any more, and forgets them.
   template <typename Write>
   void settle(std::int64_t now_ns, Write write);
-  /// Makes an operation that consists of a call alone.
   static Operation api_operation(const CallEvent& called, std::uint64_t number);
   /// Whether the call, or the group in which it was made, has not returned.
   bool is_in_flight(const CallEvent& called) const {
     return called.call.end_ns == kUnknownTime || is_in_group(called);
   }
 
-  /// Writes an ended call if it is held.
   void release(Event& event);
-  /// The row of a call that has not ended, marked in flight.
   Call open_row(record::EventId id, const Event& event, std::int64_t now_ns) const;
   /// The row of a call that is given up before its stop has come. It does not nest: other slices of
   /// its thread may end, or begin, after this time.
@@ -80,7 +77,6 @@ class Calls {
   }
   /// Forgets a call together with its operation, unless the call was captured.
   void forget(record::EventId id, std::int64_t now_ns);
-  /// Forgets the oldest captured call if there are more than `most`.
   void keep_captured(std::size_t most) {
     if (captured_.size() > most) {
       forget_oldest_captured();

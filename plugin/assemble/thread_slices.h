@@ -30,7 +30,6 @@ class ThreadSlices {
     last_ns = std::max(ts_ns, last_ns + kLeastGap_ns);
     return last_ns;
   }
-  /// A slice has begun.
   void begin(std::int32_t tid, record::EventId id) { of(tid).open.push_back(id); }
   struct End {
     std::int64_t ts_ns;

@@ -28,7 +28,6 @@ class UserMarks {
   bool start(const RecordView& view);
   /// Writes a range that ends. The caller erases its event.
   void stop(const RecordView& view, Event& range);
-  /// The row of an open range, marked in flight.
   Mark open_row(record::EventId id, const Mark& range, std::int64_t now_ns) const;
 
  private:

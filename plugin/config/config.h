@@ -55,7 +55,6 @@ struct Config {
   std::vector<std::pair<std::string, std::string>> listed() const;
 };
 
-/// The values of RINGSIDE_SAMPLE, in words.
 inline constexpr char kSampleValues[] = "coll:1/N with N from 1 to 1000000";
 /// Parses RINGSIDE_SAMPLE. Returns N of "coll:1/N"; nothing if the text is not valid.
 std::optional<std::uint64_t> parse_sample(std::string_view text);

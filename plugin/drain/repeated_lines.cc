@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "plugin/drain/repeated_lines.h"
 
-#include <algorithm>
 #include <iterator>
 
 namespace ringside::drain {
@@ -53,21 +52,15 @@ void RepeatedLines::open_window(const exporting::Window& window) {
   windows_.push_back(window);
 }
 
-void RepeatedLines::write_windows(exporting::ChromeTrace& trace) const {
+void RepeatedLines::write_first(exporting::ChromeTrace& trace) const {
   const std::size_t windows = windows_.size();
   for (std::size_t i = windows > kMostWindowsRepeated ? windows - kMostWindowsRepeated : 0;
        i < windows; ++i) {
     trace.window(windows_[i], true);
   }
-}
-
-void RepeatedLines::write_threads(exporting::ChromeTrace& trace) const {
   for (const auto& [tid, name] : threads_) {
     trace.thread(tid, name);
   }
-}
-
-void RepeatedLines::write_machines(exporting::ChromeTrace& trace) const {
   for (const auto& [ts_ns, machine] : machines_) {
     trace.machine(ts_ns, machine);
   }
@@ -75,9 +68,7 @@ void RepeatedLines::write_machines(exporting::ChromeTrace& trace) const {
 
 void RepeatedLines::write_lost() {
   has_lost_ = false;
-  write_windows(trace_);
-  write_threads(trace_);
-  write_machines(trace_);
+  write_first(trace_);
   for (std::uint32_t context = 1; context < written_in_.size(); ++context) {
     write(context);
   }

@@ -39,10 +39,8 @@ class RepeatedLines {
   std::vector<exporting::Window>& windows() { return windows_; }
   const std::vector<exporting::Window>& windows() const { return windows_; }
 
-  /// These functions write windows and thread names into the first lines of a segment or dump.
-  void write_windows(exporting::ChromeTrace& trace) const;
-  void write_threads(exporting::ChromeTrace& trace) const;
-  void write_machines(exporting::ChromeTrace& trace) const;
+  /// Writes windows, names of threads, and machines: into the first lines of a segment or dump.
+  void write_first(exporting::ChromeTrace& trace) const;
 
   /// A segment begins. Communicators and GPU clocks are written again before the first event that
   /// refers to them. So the first lines do not grow where a job makes communicators for weeks.

@@ -34,7 +34,6 @@ class RingReader {
   /// rings of ended threads are given back. Returns false if the journal has no room for the next
   /// record. Without `keeps_room`, the journal loses such records instead, and counts them.
   bool take_records(bool keeps_room = true);
-  /// The number of records that this pass has taken so far.
   std::uint64_t taken() const { return taken_; }
 
   /// Whether the pass has left records in their rings because their ticks are too low. Either they

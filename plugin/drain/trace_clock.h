@@ -14,7 +14,6 @@ namespace ringside::drain {
 
 class TraceClock {
  public:
-  /// Reads the clocks for the first time.
   TraceClock() : reading_(record::read_clocks(source())), model_(reading_), now_ns_(ns(now())) {}
 
   static record::ClockSource source() { return record::g_recorder.clock_source(); }

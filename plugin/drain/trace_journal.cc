@@ -26,7 +26,6 @@ void TraceJournal::announce(const assemble::Communicator& communicator,
   journal_->note(noted);
 }
 
-// Notes what the trace begins with.
 void TraceJournal::note_begin(const config::NcclFacts& nccl, std::uint32_t window,
                               std::uint32_t types, std::int64_t now_ns) {
   exporting::TextSink lines;

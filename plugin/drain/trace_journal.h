@@ -8,7 +8,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
-#include <string>
 
 #include "plugin/assemble/assembler.h"
 #include "plugin/config/config.h"

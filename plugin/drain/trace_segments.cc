@@ -79,9 +79,7 @@ exporting::SegmentHeader TraceSegments::make_header(std::uint32_t segment) {
   trace.begin(facts_, false);
   write_clock(trace);
   if (segment != 1) {
-    repeated_.write_windows(trace);
-    repeated_.write_threads(trace);
-    repeated_.write_machines(trace);
+    repeated_.write_first(trace);
   }
   return {std::move(lines.text), trace.first_line().size()};
 }
@@ -236,9 +234,7 @@ void TraceSegments::write_begin_of_dump(exporting::ChromeTrace& dump) const {
 
 void TraceSegments::write_lost(exporting::ChromeTrace& dump) const {
   if (repeated_.has_lost()) {
-    repeated_.write_windows(dump);
-    repeated_.write_threads(dump);
-    repeated_.write_machines(dump);
+    repeated_.write_first(dump);
   }
 }
 

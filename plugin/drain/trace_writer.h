@@ -77,7 +77,6 @@ class TraceWriter {
   void apply(topology::Machine machine);
   /// True from the first communicator on.
   bool has_begun() const { return segments_.has_begun(); }
-  /// True if all communicators so far are closed.
   bool all_are_closed() const { return open_communicators_ == 0; }
 
   /// Takes the rings' records up to these steady ticks. Returns their number. Before the first

@@ -22,11 +22,9 @@ inline constexpr std::array<std::int64_t, 14> kDurationBounds_ns = {
     1'000,         4'000,         16'000,         64'000,        256'000,
     1'000'000,     4'000'000,     16'000'000,     64'000'000,    256'000'000,
     1'000'000'000, 4'000'000'000, 16'000'000'000, 64'000'000'000};
-/// Upper bounds of the buckets of busbw, in bytes per second.
 inline constexpr std::array<double, 14> kBusbwBounds_bytes_per_s = {
     0.05e9, 0.1e9, 0.25e9, 0.5e9, 1e9, 2.5e9, 5e9, 10e9, 25e9, 50e9, 100e9, 200e9, 400e9, 800e9};
 
-/// Sums over the operations of one series.
 struct MetricSums {
   std::uint64_t operations = 0;
   std::uint64_t message_bytes = 0;     ///< sum of nccl-tests' size, where the bytes are known

@@ -84,7 +84,6 @@ class SegmentFiles final : public TraceFile {
   Result hold_kept(std::vector<TracePart>& parts) const;
 
   std::uint32_t number() const { return current_.number; }
-  /// Operations in the current segment.
   std::uint64_t operations() const { return counts().operations - current_.at_start.operations; }
   std::uint32_t oldest_number() const { return oldest().number; }
   std::int64_t oldest_start_ns() const { return oldest().start_ns; }

@@ -99,7 +99,6 @@ class TraceFile : public LineSink {
   void count_operation() { ++pending_.operations; }
 
   const WriteCounts& counts() const { return counts_; }
-  /// Bytes in the file.
   std::uint64_t bytes() const { return bytes_; }
   /// Bytes of the text in it: more, if it is compressed.
   std::uint64_t text_bytes() const { return text_bytes_; }

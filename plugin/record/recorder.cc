@@ -4,7 +4,6 @@
 #include "plugin/record/recorder.h"
 
 #include <cstdint>
-#include <cstring>
 #include <memory>
 #include <sched.h>
 #include <sys/mman.h>

@@ -20,7 +20,6 @@ class BegunTrace {
   BegunTrace(const std::string& path, const std::string& begin, uid_t owner);
 
   bool is_there() const { return is_there_; }
-  /// The size of the file.
   std::uint64_t bytes() const { return bytes_; }
 
   /// Copies the whole lines of the first `bytes` of its text, as far as they are there, and sets

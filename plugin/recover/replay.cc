@@ -98,7 +98,7 @@ std::vector<journal::KeptRecord> all_records(const journal::JournalImage& journa
     }
   }
   // A record is in the journal before its slot is given back, so it can be in both. A name may be
-  // told twice, and many rings have names of the same number.
+  // kept twice, and many rings have names of the same number.
   std::set<RecordKey> in_journal;
   for (const journal::KeptRecord& record : journal.records) {
     if (record.view.kind != record::RecordKind::kName && in_rings.contains(record.view.id)) {

@@ -29,7 +29,6 @@ class [[nodiscard]] Result {
   Result about(const std::string& what) const { return {error_, what + ": " + text()}; }
 
   bool is_ok() const { return error_ == 0; }
-  /// The error number; 0: success.
   int error() const { return error_; }
   /// The error for people: its own sentence, or the system's text for the number.
   std::string text() const { return text_.empty() ? std::strerror(error_) : text_; }

@@ -7,7 +7,6 @@
 #ifndef RINGSIDE_PLUGIN_SESSION_RING_DIRECTORY_H
 #define RINGSIDE_PLUGIN_SESSION_RING_DIRECTORY_H
 
-#include <cstddef>
 #include <string>
 #include <sys/types.h>
 

@@ -36,7 +36,6 @@ class WindowPlan {
   void order_start(const PlannedStart& start);
   /// The stop is added to the start that is ordered and to its bounds.
   void order_stop(std::int64_t at_realtime_ns) { stop_at_realtime_ns_ = at_realtime_ns; }
-  /// Nothing is ordered any more.
   void clear() { *this = {}; }
   /// Somebody else has ended the window, or begun it anew, so its bounds mean nothing any more. A
   /// start that is still to come stays.

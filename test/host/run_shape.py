@@ -96,7 +96,8 @@ class Shape:
 
 # No replay shows these: they depend on the job, the launcher or the GPU.
 OPTIONAL = {"args.dump", "args.root", "args.peer", "args.in_flight", "args.seq",
-            "args.launcher_rank", "args.launcher_rank_from"}
+            "args.launcher_rank", "args.launcher_rank_from",
+            "args.by_thread"}  # of accounts in made traces; nothing reads it
 # These depend on what the kernel of the machine says of its clock.
 OF_KERNEL = {"args.synchronised", "args.estimated_error_ns", "args.maximum_error_ns"}
 

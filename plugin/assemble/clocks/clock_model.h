@@ -41,7 +41,6 @@ class ClockModel {
   /// step that it shows, if any. Throws std::bad_alloc, and is then unchanged.
   std::optional<ClockStep> add(const record::ClockReading& reading);
 
-  /// The number of steps so far.
   std::uint32_t steps() const { return steps_; }
 
   /// Whether these raw ticks were read after the last step, judged by the ticks alone. The answer

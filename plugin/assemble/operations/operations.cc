@@ -2,7 +2,6 @@
 #include "plugin/assemble/operations/operations.h"
 
 #include <algorithm>
-#include <span>
 
 #include "plugin/assemble/message_bytes.h"
 #include "plugin/record/encode.h"
@@ -122,11 +121,7 @@ bool Operations::is_finished(const OpenOperation& open, std::int64_t now_ns) con
 }
 
 void Operations::settle(std::int64_t now_ns, const std::function<void(OpenOperation&)>& finish) {
-  const auto soon = [&](std::span<const Unfinished::Entry> entries) {
-    for (const Unfinished::Entry& entry : entries) {
-      known_.fetch_value(entry.number);
-    }
-  };
+  const auto soon = [&](std::uint64_t number) { known_.fetch_value(number); };
   const auto look = [&](Unfinished::Entry& entry) {
     OpenOperation* const open = find(entry.number);
     if (open == nullptr || open->finished) {

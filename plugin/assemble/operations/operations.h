@@ -29,7 +29,6 @@ class Operations {
   Operations(const Communicators& communicators, const Progress& progress)
       : communicators_(communicators), progress_(progress) {}
 
-  /// The number that the next operation gets.
   std::uint64_t next_number() const { return next_number_; }
   void set_next_number(std::uint64_t number) { next_number_ = number; }
   std::uint64_t take_number() { return next_number_++; }
@@ -51,7 +50,6 @@ class Operations {
   /// Adds an operation to the unfinished ones; its enqueue_start_ns must be set. `types` (bits of
   /// record::EventType) are the events that NCCL was asked for.
   void watch(OpenOperation& open, std::uint32_t types);
-  /// The enqueue of an operation has ended.
   void end_enqueue(std::uint64_t number, const Event& enqueue, std::int64_t ts_ns);
   /// An event of the operation has begun or ended. Steps do not count: their proxy operation does.
   void start_child(OpenOperation& open, std::int64_t ts_ns) { change_children(open, 1, ts_ns); }
@@ -81,7 +79,6 @@ class Operations {
   }
   void forget_oldest();
 
-  /// Calls visit(const OpenOperation&) with each operation that is not finished.
   template <typename Visit>
   void for_each_unfinished(Visit visit) const {
     unfinished_.for_each([&](const Unfinished::Entry& entry) {

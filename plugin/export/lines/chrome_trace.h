@@ -2,7 +2,7 @@
 //
 // Writes a trace as Chrome trace lines (docs/trace-format.md). This class writes the lines that
 // describe a process: its first line and its last, threads, communicators, clocks, windows and the
-// account. Each kind of row has a class of its own. Used by one thread.
+// account; and marks. Each kind of row has a class of its own. Used by one thread.
 #ifndef RINGSIDE_PLUGIN_EXPORT_LINES_CHROME_TRACE_H
 #define RINGSIDE_PLUGIN_EXPORT_LINES_CHROME_TRACE_H
 
@@ -17,7 +17,6 @@
 #include "plugin/assemble/sink.h"
 #include "plugin/export/lines/line_writer.h"
 #include "plugin/export/lines/machine_lines.h"
-#include "plugin/export/lines/mark_lines.h"
 #include "plugin/export/lines/operation_lines.h"
 #include "plugin/export/lines/process_facts.h"
 #include "plugin/export/lines/row_lines.h"
@@ -73,22 +72,24 @@ class ChromeTrace final : public assemble::Sink {
     write_machine(lines_, ts_ns, machine);
   }
   /// A mark of the plugin's own, for the process as a whole.
-  void mark_process(std::int64_t ts_ns, std::string_view text) {
-    marks_.write_of_process(ts_ns, text);
-  }
+  void mark_process(std::int64_t ts_ns, std::string_view text);
 
   void row(const assemble::Row& row, const assemble::Tally& tally) override;
-  void range_begins(const assemble::Mark& range) override { marks_.describe(range); }
+  /// Writes what is known of a range so far; its row repeats it.
+  void range_begins(const assemble::Mark& range) override;
   void thread(std::int32_t tid, std::string_view name) override;
   void communicator(const assemble::Communicator& communicator) override;
   void gpu_clock(std::uint32_t context, const assemble::GpuClockFit& fit) override;
 
  private:
+  void write(const assemble::Mark& mark, const assemble::Tally& tally);
+  void write_instant(const assemble::Mark& mark, const assemble::Tally& tally);
+  void write_range(const assemble::Mark& mark, const assemble::Tally& tally);
+
   LineWriter lines_;
   RowNames names_;
   OperationLines operations_{lines_, names_};
   RowLines rows_{lines_, names_};
-  MarkLines marks_{lines_};
   std::string first_line_;
 };
 

@@ -5,7 +5,6 @@
 #ifndef RINGSIDE_PLUGIN_EXPORT_LINES_ROW_NAMES_H
 #define RINGSIDE_PLUGIN_EXPORT_LINES_ROW_NAMES_H
 
-#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
