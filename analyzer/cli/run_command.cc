@@ -204,9 +204,10 @@ void say_who_lives(launch::JobRings& rings) {
 
 void say_no_trace(const launch::Plan& plan) {
   if (plan.is_flight_recorder) {
-    std::fprintf(stderr,
-                 "ringside run: no trace: the flight recorder (RINGSIDE_FLIGHT_BYTES) writes one where "
-                 "ringside_dump() asks for it\n");
+    std::fprintf(
+        stderr,
+        "ringside run: no trace: the flight recorder (RINGSIDE_FLIGHT_BYTES) writes one where "
+        "ringside_dump() asks for it\n");
     return;
   }
   std::fprintf(

@@ -150,7 +150,8 @@ std::uint64_t register_schema(nvtxDomainHandle_t domain) {
 
 }  // namespace
 
-std::string_view install(Scope scope, std::string_view gpu_serial, std::string_view vm_id) noexcept {
+std::string_view install(Scope scope, std::string_view gpu_serial,
+                         std::string_view vm_id) noexcept {
   const nvtxDomainHandle_t domain = nvtxDomainCreateA("Ringside");
   if (domain == nullptr) {
     return "no tool that takes NVTX is attached";
