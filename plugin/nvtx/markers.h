@@ -15,7 +15,6 @@ namespace ringside::nvtx {
 
 enum class Scope : std::uint8_t { kOff, kAll, kCrossNode };
 
-
 /// Loads the attached tool, if there is one, and begins. The session calls this once in a process,
 /// before the first event; loading a tool can take seconds. `gpu_serial` and `vm_id` are the user's
 /// names of the GPU and of the host. If `gpu_serial` is empty, a range has the UUID of its
