@@ -98,7 +98,7 @@ std::vector<InFlight> find_in_flight(std::int64_t until_ns, const Operations& op
     }
     made.since_ns = std::max(made.since_ns, begun_ns);
     if (made.since_ns <= until_ns) {
-      since.push_back(std::move(made));
+      since.push_back(made);
     }
   }
   return since;
