@@ -19,6 +19,7 @@
 
 #include "analyzer/load/topology_file.h"
 #include "analyzer/model/joined.h"
+#include "analyzer/model/pci_distance.h"
 
 namespace ringside::load {
 namespace {
@@ -26,6 +27,7 @@ namespace {
 constexpr unsigned kMostLinks = 1000;
 constexpr int kMostDepth = 64;
 constexpr std::size_t kNamed = 8;  // of a list
+constexpr std::size_t kBridgesOfSwitch = 1;
 
 std::optional<unsigned> number_of(const pugi::xml_node& node, const char* name) {
   const char* const text = node.attribute(name).value();
@@ -163,28 +165,6 @@ void know_gpus(topology::Machine& machine) {
   }
 }
 
-std::vector<std::string_view> parts_of(std::string_view path) {
-  std::vector<std::string_view> parts;
-  for (std::size_t at = 0; at < path.size(); at += parts.back().size() + 1) {
-    parts.push_back(path.substr(at, path.find('/', at) - at));
-  }
-  return parts;
-}
-
-// As NCCL counts: one switch at most between both is PIX, and several are PXB.
-const char* distance(const topology::Gpu& gpu, const topology::Port& port) {
-  const auto one = parts_of(gpu.pci_path);
-  const auto other = parts_of(port.pci_path);
-  const auto common = static_cast<std::size_t>(
-      std::mismatch(one.begin(), one.end(), other.begin(), other.end()).first - one.begin());
-  if (common == 0) {
-    return gpu.numa_node == port.numa_node ? "NODE" : "SYS";
-  }
-  return common == 1                                              ? "PHB"
-         : common + 1 >= one.size() && common + 1 >= other.size() ? "PIX"
-                                                                  : "PXB";
-}
-
 }  // namespace
 
 std::optional<model::TopologyFile> read_nccl_xml(std::string_view text, std::string& error) {
@@ -236,7 +216,7 @@ std::optional<model::TopologyFile> read_nccl_xml(std::string_view text, std::str
       gpu.fabric_cluster = file.hosts.size() > 1 ? "of NCCL's topology dump" : "";
       auto& adapters = host.adapters.emplace_back();
       for (const topology::Port& port : host.machine.ports) {
-        adapters[distance(gpu, port)].push_back(port.device);
+        adapters[model::pci_distance(gpu, port, kBridgesOfSwitch)].push_back(port.device);
       }
     }
   }

@@ -19,7 +19,7 @@ namespace ringside::load {
 namespace {
 
 constexpr std::uint32_t kMostOfPair = 1000;
-// What a cell may be, apart from X and the number of NVLinks. SOC and PSB are of old drivers.
+// A cell has one of these words, or X, or the number of NVLinks. Old drivers print SOC and PSB.
 constexpr std::array<std::string_view, 7> kDistances = {"PIX", "PXB", "PHB", "NODE",
                                                         "SYS", "SOC", "PSB"};
 constexpr std::array<std::string_view, 7> kPeerStates = {"OK",  "NS", "CNS", "GNS",
@@ -51,8 +51,7 @@ std::optional<std::uint32_t> numbered(std::string_view text, std::string_view na
 std::string without_escapes(std::string_view text) {
   constexpr std::array<std::string_view, 9> kEscapes = {
       "\x1b", "^[", "\\033", "\\x1b", "\\x1B", "\\e", "\\u001b", "#033", "\xe2\x90\x9b"};
-  constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
-  text.remove_prefix(text.starts_with(kByteOrderMark) ? kByteOrderMark.size() : 0);
+  text = without_byte_order_mark(text);
   std::string plain;
   for (std::size_t at = 0; at < text.size(); ++at) {
     const std::size_t end =
@@ -304,7 +303,7 @@ std::size_t read_legend(const Words& words, std::size_t from, std::size_t until,
   return end;
 }
 
-// Of several tables each has a title: the line above it, if that is one word ("== node1 ==").
+// The title of a table is the line above it, if that line is one word ("== node1 ==").
 std::string title_of(const Words& words, std::size_t from, const Header& header) {
   constexpr std::string_view kMarks = "=-#*|:[]()<>";
   std::string_view title;

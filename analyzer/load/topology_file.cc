@@ -5,10 +5,14 @@
 
 namespace ringside::load {
 
-// A mark of byte order, a declaration and comments may be before the root.
+std::string_view without_byte_order_mark(std::string_view text) {
+  constexpr std::string_view kMark = "\xef\xbb\xbf";
+  return text.substr(text.starts_with(kMark) ? kMark.size() : 0);
+}
+
+// A byte order mark, a declaration and comments may be before the root.
 std::string_view root_of_xml(std::string_view text) {
-  constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
-  text.remove_prefix(text.starts_with(kByteOrderMark) ? kByteOrderMark.size() : 0);
+  text = without_byte_order_mark(text);
   while (true) {
     text.remove_prefix(std::min(text.find_first_not_of(" \t\r\n"), text.size()));
     const std::string_view end = text.starts_with("<!--")                              ? "-->"

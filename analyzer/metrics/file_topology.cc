@@ -11,8 +11,8 @@
 namespace ringside::metrics {
 namespace {
 
-// Where most GPUs have one number of links to each other, as through switches, one that has fewer
-// to each of them has lost some.
+// Switches give most GPUs the same number of links to each other. A GPU that has fewer links to
+// each of them has lost some.
 void find_few_links(const Topology& topology, const NvLinkDomain& domain, const std::string& link,
                     std::vector<TopologyFinding>& findings) {
   constexpr std::size_t kFewest = 3;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What another tool's file says of a topology, in the form of a job's: its GPUs stand for ranks.
+// The topology from a file of another tool in the form of a job's topology. GPUs stand for ranks.
 #ifndef RINGSIDE_ANALYZER_METRICS_FILE_TOPOLOGY_H
 #define RINGSIDE_ANALYZER_METRICS_FILE_TOPOLOGY_H
 

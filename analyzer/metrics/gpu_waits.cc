@@ -129,7 +129,7 @@ class Finder {
       const auto call = calls_.find(activity.correlation);
       const bool is_launched = call != calls_.end();
       const auto first = first_launched.find({activity.device, activity.stream});
-      // What runs before all of these was launched before the profile began.
+      // Work that runs before all of these was launched before the profile began.
       const bool is_from_before =
           first == first_launched.end() || activity.start_ns < first->second;
       const std::int64_t launch_ns = is_launched      ? trace.runtime[call->second].start_ns
@@ -210,8 +210,8 @@ class Finder {
     return found;
   }
 
-  // The work that the call waits for, of all that its stream was given before. What was launched
-  // before the profile began may be over only after the call, which did not wait for it then.
+  // The call waits for the last work that its stream had been given. Work from before the profile
+  // may end after the call: then the call did not wait for it, but for the last work that ended.
   std::optional<std::size_t> last_of(const Stream& stream, std::int64_t before_ns,
                                      const KinetoCall& call) const {
     const std::int64_t until_ns = add_saturating(call.end_ns, kSlack_ns);

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "analyzer/metrics/topology.h"
+#include "analyzer/model/pci_distance.h"
 
 namespace ringside::metrics {
 namespace {
@@ -57,7 +58,7 @@ std::optional<std::vector<const topology::Port*>> near_ports(const model::TraceF
     if (port.state != "ACTIVE" || !is_chosen_port(port, hca)) {
       continue;
     }
-    const std::string distance = pci_distance(gpu, port);
+    const std::string distance = model::pci_distance(gpu, port);
     const auto* const place = std::find(kNearFirst.begin(), kNearFirst.end(), distance);
     if (place == kNearFirst.end()) {
       return std::nullopt;

@@ -266,36 +266,4 @@ std::optional<Mesh> mesh_of(const Topology& topology, const std::vector<std::uin
   return make_mesh(gpus, refusal);
 }
 
-std::string pci_distance(const topology::Gpu& gpu, const topology::Port& port) {
-  const auto parts = [](const std::string& path) {
-    std::vector<std::string> split;
-    for (std::size_t at = 0; at <= path.size();) {
-      const std::size_t end = std::min(path.find('/', at), path.size());
-      split.push_back(path.substr(at, end - at));
-      at = end + 1;
-    }
-    return split;
-  };
-  if (gpu.pci_path.empty() || port.pci_path.empty()) {
-    return {};
-  }
-  const std::vector<std::string> one = parts(gpu.pci_path);
-  const std::vector<std::string> other = parts(port.pci_path);
-  std::size_t common = 0;
-  while (common < one.size() && common < other.size() && one[common] == other[common]) {
-    ++common;
-  }
-  if (common == 0) {
-    if (!gpu.numa_node || !port.numa_node) {
-      return {};
-    }
-    return gpu.numa_node == port.numa_node ? "NODE" : "SYS";
-  }
-  if (common == 1) {
-    return "PHB";
-  }
-  // A switch is an upstream bridge, and below it a bridge for each device.
-  return common + 2 >= one.size() && common + 2 >= other.size() ? "PIX" : "PXB";
-}
-
 }  // namespace ringside::metrics

@@ -86,11 +86,6 @@ Topology find_topology(const model::Traces& traces);
 std::optional<Mesh> mesh_of(const Topology& topology, const std::vector<std::uint32_t>& ranks,
                             std::string& refusal);
 
-/// The place where a GPU and an adapter meet, in the words of `nvidia-smi topo`: PIX (one PCIe
-/// switch at most), PXB (several), PHB (the CPU's host bridge), NODE (its NUMA node), SYS (another
-/// node). Empty if the paths are not known.
-std::string pci_distance(const topology::Gpu& gpu, const topology::Port& port);
-
 }  // namespace ringside::metrics
 
 #endif  // RINGSIDE_ANALYZER_METRICS_TOPOLOGY_H

@@ -29,7 +29,7 @@ constexpr std::size_t kOneContradicts = 10;
 constexpr double kShortest = 0.8;
 constexpr double kFastest = 0.5;
 // Of anchors that explain a start about as well, the nearest one counts, and an end before a start.
-// Of kernels without a pause between them, all are as near.
+// Kernels that follow each other without a pause are equally near.
 constexpr double kFartherCosts = 0.1;
 constexpr double kStartCosts = 0.3;
 constexpr double kExact_ns = 200;
@@ -59,7 +59,7 @@ class Finder {
   OwnTimes find() {
     for (const Role& role : places_.roles()) {
       choices_.clear();
-      find_free_places(role);
+      find_busy(role);
       for (std::uint32_t place = 0; place < role.length; ++place) {
         choices_.push_back(choose(role, place));
       }
@@ -94,14 +94,23 @@ class Finder {
     }
   }
 
-  // At the other places kernels follow the one before them without a pause.
-  void find_free_places(const Role& role) {
+  // By place: whether a quarter of its kernels or more were ready after, or before, their stream
+  // was free.
+  void find_busy(const Role& role) {
+    std::vector<std::size_t> free(role.length);
+    std::vector<std::size_t> all(role.length);
+    for (const std::uint32_t rank : role.ranks) {
+      const JobRank& one = job_.ranks[rank];
+      for (std::uint32_t i = 0; i < one.kernel_count; ++i) {
+        free[i % role.length] += is_free_[one.first_kernel + i] ? 1 : 0;
+        ++all[i % role.length];
+      }
+    }
     is_free_place_.assign(role.length, false);
+    is_busy_place_.assign(role.length, false);
     for (std::uint32_t place = 0; place < role.length; ++place) {
-      const std::vector<Sample> samples = samples_of(role, place);
-      const auto free = static_cast<std::size_t>(std::count_if(
-          samples.begin(), samples.end(), [&](const Sample& one) { return is_free_[one.kernel]; }));
-      is_free_place_[place] = 4 * free > samples.size();
+      is_free_place_[place] = 4 * free[place] > all[place];
+      is_busy_place_[place] = 4 * (all[place] - free[place]) > all[place];
     }
   }
 
@@ -134,70 +143,60 @@ class Finder {
     return choice.is_end || is_free_[kernel - choice.back];
   }
 
-  // The spread of the own times from that anchor on; nothing if it cannot be the anchor. `passed`
-  // are the free kernels between.
+  // How many of these own times are shorter than a short one.
+  static std::size_t count_below(const std::vector<double>& own_ns, double short_ns) {
+    const double least_ns = kShortest * short_ns - static_cast<double>(kSameMoment_ns);
+    return static_cast<std::size_t>(
+        std::count_if(own_ns.begin(), own_ns.end(), [&](double one) { return one < least_ns; }));
+  }
+
+  // The spread of the own times from that anchor on; nothing if it cannot be the anchor: a rank
+  // cannot have been ready sooner than a short own time after it, also where the stream was busy.
+  // Each rank shows what is short for it. One that never does may be faster than those that do.
+  // `passed` are the free places between.
   std::optional<double> spread(const std::vector<Sample>& samples, std::size_t seen, Choice choice,
                                std::uint32_t passed) const {
     std::vector<double> all_ns;
     std::vector<double> of_rank_ns;
+    std::vector<double> hidden_ns;   // where its stream was busy: they are no longer than that
+    std::vector<double> unshown_ns;  // of the ranks that show none
     double sum_ns = 0;
     std::size_t before = 0;
+    std::size_t against = 0;
+    std::size_t hidden = 0;
     for (std::size_t i = 0; i < samples.size();) {
       const std::uint32_t rank = samples[i].rank;
       of_rank_ns.clear();
+      hidden_ns.clear();
       for (; i < samples.size() && samples[i].rank == rank; ++i) {
-        if (is_free_[samples[i].kernel] && is_known_from(samples[i].kernel, choice)) {
-          const std::int64_t own_ns = since(samples[i].kernel, choice);
-          of_rank_ns.push_back(static_cast<double>(own_ns));
-          before += own_ns < -kStampError_ns ? 1 : 0;
+        const std::uint32_t kernel = samples[i].kernel;
+        if (is_known_from(kernel, choice)) {
+          const std::int64_t own_ns = since(kernel, choice);
+          (is_free_[kernel] ? of_rank_ns : hidden_ns).push_back(static_cast<double>(own_ns));
+          before += is_free_[kernel] && own_ns < -kStampError_ns ? 1 : 0;
         }
       }
-      if (!of_rank_ns.empty()) {
-        const double median_ns = model::upper_median(of_rank_ns);
-        for (const double own_ns : of_rank_ns) {
-          sum_ns += std::abs(own_ns - median_ns);
-        }
-        all_ns.insert(all_ns.end(), of_rank_ns.begin(), of_rank_ns.end());
+      hidden += hidden_ns.size();
+      if (of_rank_ns.empty()) {
+        unshown_ns.insert(unshown_ns.end(), hidden_ns.begin(), hidden_ns.end());
+        continue;
       }
+      const double median_ns = model::upper_median(of_rank_ns);
+      for (const double own_ns : of_rank_ns) {
+        sum_ns += std::abs(own_ns - median_ns);
+      }
+      against += count_below(hidden_ns, model::nth_value(of_rank_ns, of_rank_ns.size() / 10));
+      all_ns.insert(all_ns.end(), of_rank_ns.begin(), of_rank_ns.end());
     }
-    if (all_ns.size() < 2 || 4 * all_ns.size() < 3 * seen || before * kOneBefore > all_ns.size() ||
-        is_contradicted(samples, choice, all_ns)) {
+    if (all_ns.size() < 2 || 4 * all_ns.size() < 3 * seen || before * kOneBefore > all_ns.size()) {
+      return std::nullopt;
+    }
+    against += count_below(unshown_ns, kFastest * model::nth_value(all_ns, all_ns.size() / 10));
+    if (against * kOneContradicts > all_ns.size() + hidden) {
       return std::nullopt;
     }
     return (sum_ns / static_cast<double>(all_ns.size()) + kExact_ns) *
            (1 + kFartherCosts * passed + (choice.is_end ? 0 : kStartCosts));
-  }
-
-  // A rank cannot have been ready sooner than a short own time after its anchor, also where the
-  // stream was busy. What is short shows the rank itself; if it never does, it may be faster than
-  // those that do.
-  bool is_contradicted(const std::vector<Sample>& samples, Choice choice,
-                       std::vector<double>& seen_ns) const {
-    const double least_of_all_ns = kFastest * model::nth_value(seen_ns, seen_ns.size() / 10);
-    std::size_t against = 0;
-    std::size_t asked = seen_ns.size();
-    std::vector<double> of_rank_ns;
-    for (auto first = samples.begin(); first != samples.end();) {
-      const auto end = std::find_if(first, samples.end(),
-                                    [&](const Sample& one) { return one.rank != first->rank; });
-      of_rank_ns.clear();
-      for (auto one = first; one != end; ++one) {
-        if (is_free_[one->kernel] && is_known_from(one->kernel, choice)) {
-          of_rank_ns.push_back(static_cast<double>(since(one->kernel, choice)));
-        }
-      }
-      const double tenth_ns = of_rank_ns.empty()
-                                  ? least_of_all_ns
-                                  : model::nth_value(of_rank_ns, of_rank_ns.size() / 10);
-      const double least_ns = kShortest * tenth_ns - static_cast<double>(kSameMoment_ns);
-      for (; first != end; ++first) {
-        if (!is_free_[first->kernel] && is_known_from(first->kernel, choice)) {
-          ++asked;
-          against += static_cast<double>(since(first->kernel, choice)) < least_ns ? 1 : 0;
-        }
-      }
-    }
-    return against * kOneContradicts > asked;
   }
 
   Choice choose(const Role& role, std::uint32_t place) const {
@@ -269,20 +268,10 @@ class Finder {
     return static_cast<double>(std::max<std::int64_t>(one.start_ns - from_ns, 0));
   }
 
-  // Computing goes on beside kernels: at some place the ranks are ready sometimes before and
-  // sometimes after the stream is free.
+  // Computing goes on while kernels run: at some place own times are seen now and hidden then.
   bool has_overlap(const Role& role) const {
     for (std::uint32_t place = 0; place < role.length; ++place) {
-      std::size_t busy = 0;
-      std::size_t all = 0;
-      for (const std::uint32_t rank : role.ranks) {
-        const JobRank& one = job_.ranks[rank];
-        for (std::uint32_t i = place; i < one.kernel_count; i += role.length) {
-          busy += is_free_[one.first_kernel + i] ? 0 : 1;
-          ++all;
-        }
-      }
-      if (choices_[place].back > 0 && 4 * busy > all) {
+      if (choices_[place].back > 0 && is_busy_place_[place]) {
         return true;
       }
     }
@@ -371,8 +360,10 @@ class Finder {
   OwnTimes times_;
   std::vector<std::int64_t> ready_ns_;  // by kernel
   std::vector<bool> is_free_;           // by kernel: its stream was idle before it
-  std::vector<bool> is_free_place_;     // of a role, by place: of a quarter of its kernels or more
-  std::vector<Choice> choices_;         // likewise
+  // Of a role, by place.
+  std::vector<bool> is_free_place_;
+  std::vector<bool> is_busy_place_;
+  std::vector<Choice> choices_;
 };
 
 }  // namespace

@@ -29,7 +29,7 @@ struct OwnTimes {
   std::vector<bool> is_seen;
   /// By rank: its own times on the GPU, as a multiple of those of the others of its role.
   std::vector<double> pace;
-  /// By role: its ranks compute beside kernels.
+  /// By role: its ranks go on computing while kernels run.
   std::vector<bool> has_overlap;
 };
 

@@ -20,7 +20,7 @@ constexpr std::size_t kOneOdd = 20;
 // The shortest iteration counts that explains the time between kernels as well as any other does,
 // but for this share of it. Without it, ten iterations with one slow one would be an iteration.
 constexpr double kUnexplained = 0.1;
-// Where a stream was busy, kernels have no time between them.
+// A stream that was busy has pauses of at most this time between kernels.
 constexpr std::int64_t kNoGap_ns = 25'000;
 // The ranks whose median stands for all of a role.
 constexpr std::size_t kRanksAsked = 33;

@@ -157,9 +157,10 @@ void WhatIf::make_like_others(std::size_t number, const std::vector<bool>& is_ch
       }
     }
   }
-  for (const std::uint32_t rank :
-       times_.has_overlap[number] ? chosen : std::vector<std::uint32_t>{}) {
-    set_gaps(role, rank, medians_ns, changed.gaps_ns);
+  if (times_.has_overlap[number]) {
+    for (const std::uint32_t rank : chosen) {
+      set_gaps(role, rank, medians_ns, changed.gaps_ns);
+    }
   }
 }
 
@@ -189,11 +190,12 @@ void WhatIf::set_gaps(const Role& role, std::uint32_t rank, const std::vector<do
         }
       }
     }
-    const double stall_ns = excess_ns > 0 && 2 * most_ns > excess_ns ? most_ns : 0;
+    // Most of the excess at one place is a stall, which the pace does not show.
+    const std::uint32_t stall = 2 * most_ns > excess_ns ? most : last;
     const double pace = ratios.empty() ? times_.pace[rank] : model::weighted_median(ratios);
     for (std::uint32_t kernel = std::max(first, one.first_kernel + 1); kernel < last; ++kernel) {
       const std::uint32_t place = replay_.place_of(kernel);
-      const double gap_ns = static_cast<double>(gaps_ns_[place]) - (kernel == most ? stall_ns : 0);
+      const double gap_ns = static_cast<double>(gaps_ns_[place]) - (kernel == stall ? most_ns : 0);
       gaps_ns[place] = static_cast<std::int64_t>(gap_ns / std::max(pace, 1.0));
     }
   }

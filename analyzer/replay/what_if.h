@@ -92,9 +92,10 @@ class WhatIf {
   Replay replay_;
   std::int64_t replayed_ns_ = 0;
   double fidelity_ = 0;
-  std::vector<std::int64_t> own_ns_;        // by place in the replay
-  std::vector<std::int64_t> gaps_ns_;       // likewise since the rank was ready before
-  std::vector<std::int64_t> as_it_was_ns_;  // likewise the ends of all kernels
+  // By place in the replay of the job as it was; gaps are since the rank was ready before.
+  std::vector<std::int64_t> own_ns_;
+  std::vector<std::int64_t> gaps_ns_;       // empty without overlap
+  std::vector<std::int64_t> as_it_was_ns_;  // the ends
 };
 
 }  // namespace ringside::replay

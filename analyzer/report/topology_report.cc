@@ -11,6 +11,7 @@
 #include "analyzer/metrics/file_topology.h"
 #include "analyzer/model/joined.h"
 #include "analyzer/model/natural_order.h"
+#include "analyzer/model/pci_distance.h"
 #include "analyzer/report/numbers.h"
 
 namespace ringside::report {
@@ -151,7 +152,7 @@ std::vector<std::string> nearest_adapters(const Topology& topology,
          rank.gpu != nullptr && host != nullptr && host->first != nullptr
              ? host->first->ports
              : std::vector<topology::Port>()) {
-      by_distance[metrics::pci_distance(*rank.gpu, port)].push_back(port.device);
+      by_distance[model::pci_distance(*rank.gpu, port)].push_back(port.device);
     }
     nearest.push_back(nearest_of(by_distance));
   }

@@ -59,6 +59,7 @@ class Unfinished {
     }
     entries_.erase(kept, entries_.end());
   }
+
   template <typename Visit>
   void for_each(Visit visit) const {
     std::for_each(entries_.begin(), entries_.end(), visit);

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "analyzer/metrics/topology.h"
+#include "analyzer/model/pci_distance.h"
 #include "test/unit/catch.h"
 
 using namespace ringside::metrics;
@@ -232,21 +233,21 @@ TEST_CASE("a link carries the lesser of its version's data rate and what NVML te
 TEST_CASE("the distance of GPU and adapter on PCI, in the words of nvidia-smi") {
   Gpu gpu;
   Port port;
-  CHECK(pci_distance(gpu, port).empty());
+  CHECK(model::pci_distance(gpu, port).empty());
   gpu.pci_path = "pci0000:17/0000:17:01.0/0000:18:00.0/0000:19:00.0/0000:1a:00.0";
   port.pci_path = "pci0000:17/0000:17:01.0/0000:18:00.0/0000:19:00.0/0000:1b:00.0";
-  CHECK(pci_distance(gpu, port) == "PIX");
+  CHECK(model::pci_distance(gpu, port) == "PIX");
   port.pci_path = "pci0000:17/0000:17:01.0/0000:18:00.0/0000:19:01.0/0000:1b:00.0";
-  CHECK(pci_distance(gpu, port) == "PIX");  // another port of the same switch
+  CHECK(model::pci_distance(gpu, port) == "PIX");  // another port of the same switch
   port.pci_path = "pci0000:17/0000:17:01.0/0000:18:00.0/0000:19:01.0/0000:1b:00.0/0000:1c:00.0";
-  CHECK(pci_distance(gpu, port) == "PXB");
+  CHECK(model::pci_distance(gpu, port) == "PXB");
   port.pci_path = "pci0000:17/0000:17:02.0/0000:1b:00.0";
-  CHECK(pci_distance(gpu, port) == "PHB");
+  CHECK(model::pci_distance(gpu, port) == "PHB");
   port.pci_path = "pci0000:30/0000:30:02.0/0000:3b:00.0";
-  CHECK(pci_distance(gpu, port).empty());  // the nodes are not known
+  CHECK(model::pci_distance(gpu, port).empty());  // the nodes are not known
   gpu.numa_node = 0;
   port.numa_node = 0;
-  CHECK(pci_distance(gpu, port) == "NODE");
+  CHECK(model::pci_distance(gpu, port) == "NODE");
   port.numa_node = 1;
-  CHECK(pci_distance(gpu, port) == "SYS");
+  CHECK(model::pci_distance(gpu, port) == "SYS");
 }
