@@ -9,10 +9,10 @@
 #include <tuple>
 #include <utility>
 
-#include "analyzer/report/numbers.h"
+#include "analyzer/report/document/numbers.h"
 #include "launch/files.h"
 #include "launch/text.h"
-#include "live/relay.h"
+#include "live/hosts/relay.h"
 #include "live/request.h"
 
 namespace ringside::live {

@@ -11,7 +11,7 @@
 #include <string_view>
 #include <vector>
 
-#include "live/hosts.h"
+#include "live/hosts/hosts.h"
 #include "live/process_status.h"
 
 namespace ringside::live {

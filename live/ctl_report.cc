@@ -4,11 +4,11 @@
 #include <algorithm>
 #include <set>
 
-#include "analyzer/report/json_writer.h"
-#include "analyzer/report/numbers.h"
-#include "analyzer/report/text_table.h"
+#include "analyzer/report/document/json_writer.h"
+#include "analyzer/report/document/numbers.h"
+#include "analyzer/report/document/text_table.h"
 #include "launch/text.h"
-#include "live/moment.h"
+#include "live/watch/moment.h"
 
 namespace ringside::live {
 namespace {

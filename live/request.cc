@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "live/request.h"
 
-#include "analyzer/report/numbers.h"
+#include "analyzer/report/document/numbers.h"
 
 namespace ringside::live {
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "live/top_report.h"
 
-#include "analyzer/report/json_writer.h"
-#include "analyzer/report/numbers.h"
-#include "analyzer/report/text_table.h"
+#include "analyzer/report/document/json_writer.h"
+#include "analyzer/report/document/numbers.h"
+#include "analyzer/report/document/text_table.h"
 #include "launch/text.h"
 #include "plugin/assemble/operation_name.h"
 

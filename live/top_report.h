@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "live/live_sample.h"
+#include "live/watch/live_sample.h"
 
 namespace ringside::live {
 

@@ -15,10 +15,10 @@
 #include "analyzer/align/clock_prior.h"
 #include "analyzer/align/host_clocks.h"
 #include "analyzer/align/host_path.h"
+#include "analyzer/align/points/sync_points.h"
+#include "analyzer/align/points/tightest_points.h"
 #include "analyzer/align/rows_elsewhere.h"
 #include "analyzer/align/solved_clocks.h"
-#include "analyzer/align/sync_points.h"
-#include "analyzer/align/tightest_points.h"
 #include "analyzer/model/joined.h"
 #include "analyzer/model/parallel.h"
 

@@ -15,9 +15,9 @@
 #include <vector>
 
 #include "analyzer/align/offset_curve.h"
-#include "analyzer/align/stamp_errors.h"
+#include "analyzer/align/points/stamp_errors.h"
 #include "analyzer/match/alike_calls.h"
-#include "analyzer/match/common_clock.h"
+#include "analyzer/match/calls/common_clock.h"
 #include "analyzer/match/matcher.h"
 #include "analyzer/model/trace.h"
 

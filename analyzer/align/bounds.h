@@ -10,7 +10,7 @@
 
 #include "analyzer/align/clock_prior.h"
 #include "analyzer/align/host_path.h"
-#include "analyzer/align/sync_points.h"
+#include "analyzer/align/points/sync_points.h"
 
 namespace ringside::align {
 

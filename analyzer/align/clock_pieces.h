@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "analyzer/align/host_clocks.h"
-#include "analyzer/align/sync_points.h"
+#include "analyzer/align/points/sync_points.h"
 #include "analyzer/model/trace.h"
 
 namespace ringside::align {

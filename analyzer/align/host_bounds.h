@@ -12,8 +12,8 @@
 #include <string_view>
 #include <utility>
 
-#include "analyzer/align/stamp_errors.h"
-#include "analyzer/align/sync_points.h"
+#include "analyzer/align/points/stamp_errors.h"
+#include "analyzer/align/points/sync_points.h"
 #include "analyzer/model/operation.h"
 
 namespace ringside::align {

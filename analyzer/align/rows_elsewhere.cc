@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "analyzer/align/tightest_points.h"
+#include "analyzer/align/points/tightest_points.h"
 
 namespace ringside::align {
 namespace {

@@ -11,8 +11,8 @@
 
 #include "analyzer/align/host_bounds.h"
 #include "analyzer/align/host_clocks.h"
-#include "analyzer/align/step_points.h"
-#include "analyzer/align/sync_points.h"
+#include "analyzer/align/points/step_points.h"
+#include "analyzer/align/points/sync_points.h"
 #include "analyzer/match/alike_calls.h"
 #include "analyzer/model/trace.h"
 

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "analyzer/align/host_path.h"
-#include "analyzer/align/untold_steps.h"
+#include "analyzer/align/points/untold_steps.h"
 
 namespace ringside::align {
 namespace {

@@ -9,7 +9,7 @@
 
 #include "analyzer/align/bounds.h"
 #include "analyzer/align/clock_pieces.h"
-#include "analyzer/align/sync_points.h"
+#include "analyzer/align/points/sync_points.h"
 
 namespace ringside::align {
 

@@ -10,7 +10,7 @@
 #include <span>
 #include <vector>
 
-#include "analyzer/model/kineto.h"
+#include "analyzer/model/kineto/kineto.h"
 
 namespace ringside::chakra {
 

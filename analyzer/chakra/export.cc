@@ -19,8 +19,8 @@
 #include "analyzer/chakra/profile_node.h"
 #include "analyzer/chakra/rank_graph.h"
 #include "analyzer/chakra/rank_operations.h"
-#include "analyzer/load/execution_trace.h"
-#include "analyzer/load/kineto_trace.h"
+#include "analyzer/load/kineto/execution_trace.h"
+#include "analyzer/load/kineto/kineto_trace.h"
 #include "analyzer/model/parallel.h"
 
 namespace ringside::chakra {

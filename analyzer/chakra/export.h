@@ -12,7 +12,7 @@
 
 #include "analyzer/chakra/trace_file.h"
 #include "analyzer/facts/facts.h"
-#include "analyzer/match/kineto_join.h"
+#include "analyzer/match/kineto/kineto_join.h"
 
 namespace ringside::chakra {
 

@@ -4,9 +4,9 @@
 #include <algorithm>
 #include <array>
 
-#include "analyzer/match/describe.h"
+#include "analyzer/match/verdict/describe.h"
 #include "analyzer/model/call_site.h"
-#include "analyzer/report/json_writer.h"
+#include "analyzer/report/document/json_writer.h"
 
 namespace ringside::chakra {
 namespace {

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "analyzer/metrics/gpu_waits.h"
+#include "analyzer/metrics/steps/gpu_waits.h"
 #include "analyzer/model/saturating.h"
 
 namespace ringside::chakra {

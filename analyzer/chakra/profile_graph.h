@@ -17,7 +17,7 @@
 #include "analyzer/chakra/call_tree.h"
 #include "analyzer/chakra/lane.h"
 #include "analyzer/chakra/schedule.h"
-#include "analyzer/match/kineto_kernels.h"
+#include "analyzer/match/kineto/kineto_kernels.h"
 #include "analyzer/model/trace.h"
 
 namespace ringside::chakra {

@@ -5,7 +5,7 @@
 #include <string_view>
 #include <variant>
 
-#include "analyzer/model/nccl_kernel.h"
+#include "analyzer/model/kineto/nccl_kernel.h"
 #include "analyzer/model/saturating.h"
 
 namespace ringside::chakra {

@@ -7,8 +7,8 @@
 #include <cstdint>
 
 #include "analyzer/chakra/node.h"
-#include "analyzer/model/execution_trace.h"
-#include "analyzer/model/kineto.h"
+#include "analyzer/model/kineto/execution_trace.h"
+#include "analyzer/model/kineto/kineto.h"
 
 namespace ringside::chakra {
 

@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <unistd.h>
 
-#include "analyzer/merge/protobuf.h"
-#include "analyzer/report/json_writer.h"
+#include "analyzer/merge/perfetto/protobuf.h"
+#include "analyzer/report/document/json_writer.h"
 
 namespace ringside::chakra {
 namespace {

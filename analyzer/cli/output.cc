@@ -17,8 +17,8 @@
 #include <CLI/CLI.hpp>
 
 #include "analyzer/model/printable.h"
-#include "analyzer/report/numbers.h"
-#include "analyzer/report/text_table.h"
+#include "analyzer/report/document/numbers.h"
+#include "analyzer/report/document/text_table.h"
 
 namespace ringside::cli {
 namespace {

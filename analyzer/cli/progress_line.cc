@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "analyzer/cli/output.h"
-#include "analyzer/report/numbers.h"
+#include "analyzer/report/document/numbers.h"
 
 namespace ringside::cli {
 

@@ -4,10 +4,10 @@
 #include <algorithm>
 #include <utility>
 
-#include "analyzer/cli/analysis.h"
-#include "analyzer/cli/health.h"
-#include "analyzer/report/numbers.h"
-#include "analyzer/report/summary.h"
+#include "analyzer/cli/analysis/analysis.h"
+#include "analyzer/cli/analysis/health.h"
+#include "analyzer/report/document/numbers.h"
+#include "analyzer/report/summary/summary.h"
 #include "launch/text.h"
 
 namespace ringside::cli {

@@ -4,8 +4,8 @@
 #include <algorithm>
 
 #include "analyzer/facts/arrival_order.h"
-#include "analyzer/match/findings.h"
-#include "analyzer/match/function_mismatch.h"
+#include "analyzer/match/verdict/findings.h"
+#include "analyzer/match/verdict/function_mismatch.h"
 #include "analyzer/model/parallel.h"
 
 namespace ringside::facts {

@@ -22,7 +22,7 @@
 #include "analyzer/facts/rank_times.h"
 #include "analyzer/match/executions.h"
 #include "analyzer/match/matcher.h"
-#include "analyzer/match/verdict.h"
+#include "analyzer/match/verdict/verdict.h"
 #include "analyzer/model/trace.h"
 
 namespace ringside::facts {

@@ -10,7 +10,7 @@
 #include <optional>
 #include <span>
 
-#include "analyzer/align/stamp_errors.h"
+#include "analyzer/align/points/stamp_errors.h"
 #include "analyzer/facts/interval.h"
 #include "analyzer/model/operation.h"
 

@@ -6,7 +6,7 @@
 #include <string_view>
 
 #include "analyzer/lint/rules.h"
-#include "analyzer/load/line_reader.h"
+#include "analyzer/load/source/line_reader.h"
 
 namespace ringside::lint {
 

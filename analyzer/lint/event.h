@@ -10,7 +10,7 @@
 #include <string_view>
 
 #include "analyzer/lint/json_scan.h"
-#include "analyzer/load/dom_value.h"
+#include "analyzer/load/json/dom_value.h"
 
 namespace ringside::lint {
 

@@ -16,8 +16,8 @@
 #include "analyzer/lint/operation_rules.h"
 #include "analyzer/lint/reference_rules.h"
 #include "analyzer/lint/slice_rules.h"
-#include "analyzer/load/json_error.h"
-#include "analyzer/load/line_reader.h"
+#include "analyzer/load/json/json_error.h"
+#include "analyzer/load/source/line_reader.h"
 #include "ringside/trace_schema.h"
 
 namespace ringside::lint {

@@ -9,7 +9,7 @@
 #include <string>
 #include <string_view>
 
-#include "analyzer/load/flight_recorder.h"
+#include "analyzer/load/dump/flight_recorder.h"
 
 namespace ringside::load {
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "analyzer/load/foreign_file.h"
 
-#include "analyzer/load/nccl_tests.h"
-#include "analyzer/load/ras.h"
-#include "analyzer/load/topology_file.h"
+#include "analyzer/load/imports/nccl_tests.h"
+#include "analyzer/load/imports/ras.h"
+#include "analyzer/load/topology/topology_file.h"
 #include "analyzer/model/printable.h"
 
 namespace ringside::load {

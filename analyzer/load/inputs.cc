@@ -9,15 +9,15 @@
 #include <system_error>
 #include <utility>
 
-#include "analyzer/load/byte_source.h"
-#include "analyzer/load/dom_value.h"
+#include "analyzer/load/dump/flight_recorder.h"
 #include "analyzer/load/durations.h"
-#include "analyzer/load/flight_recorder.h"
 #include "analyzer/load/foreign_file.h"
-#include "analyzer/load/line_reader.h"
+#include "analyzer/load/imports/ras.h"
+#include "analyzer/load/json/dom_value.h"
 #include "analyzer/load/other_processes.h"
-#include "analyzer/load/partial_sections.h"
-#include "analyzer/load/ras.h"
+#include "analyzer/load/partial/partial_sections.h"
+#include "analyzer/load/source/byte_source.h"
+#include "analyzer/load/source/line_reader.h"
 #include "ringside/trace_schema.h"
 
 namespace ringside::load {

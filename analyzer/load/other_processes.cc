@@ -3,8 +3,8 @@
 
 #include <stdexcept>
 
-#include "analyzer/load/partial_sections.h"
-#include "analyzer/load/partial_writer.h"
+#include "analyzer/load/partial/partial_sections.h"
+#include "analyzer/load/partial/partial_writer.h"
 #include "analyzer/load/trace_loader.h"
 
 namespace ringside::load {

@@ -4,11 +4,11 @@
 #include <string_view>
 #include <utility>
 
-#include "analyzer/load/canonical_line.h"
-#include "analyzer/load/metadata_line.h"
-#include "analyzer/load/partial_sections.h"
-#include "analyzer/load/strict_json.h"
-#include "analyzer/load/unneeded_line.h"
+#include "analyzer/load/json/canonical_line.h"
+#include "analyzer/load/json/strict_json.h"
+#include "analyzer/load/json/unneeded_line.h"
+#include "analyzer/load/partial/partial_sections.h"
+#include "analyzer/load/trace/metadata_line.h"
 #include "ringside/trace_schema.h"
 
 namespace ringside::load {

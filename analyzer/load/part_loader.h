@@ -4,11 +4,11 @@
 #ifndef RINGSIDE_ANALYZER_LOAD_PART_LOADER_H
 #define RINGSIDE_ANALYZER_LOAD_PART_LOADER_H
 
-#include "analyzer/load/event_parser.h"
-#include "analyzer/load/line_reader.h"
-#include "analyzer/load/operation_line.h"
-#include "analyzer/load/part.h"
-#include "analyzer/load/row_lines.h"
+#include "analyzer/load/json/event_parser.h"
+#include "analyzer/load/source/line_reader.h"
+#include "analyzer/load/trace/operation_line.h"
+#include "analyzer/load/trace/part.h"
+#include "analyzer/load/trace/row_lines.h"
 
 namespace ringside::load {
 

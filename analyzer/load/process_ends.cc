@@ -10,7 +10,7 @@
 #include <system_error>
 #include <utility>
 
-#include "analyzer/load/dom_value.h"
+#include "analyzer/load/json/dom_value.h"
 
 namespace ringside::load {
 namespace {

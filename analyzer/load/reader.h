@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "analyzer/load/dump_choice.h"
-#include "analyzer/load/range_reader.h"
+#include "analyzer/load/source/range_reader.h"
 #include "analyzer/model/problem.h"
 #include "analyzer/model/trace.h"
 

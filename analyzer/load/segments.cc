@@ -7,8 +7,8 @@
 #include <utility>
 #include <vector>
 
-#include "analyzer/load/machine_line.h"
-#include "analyzer/load/part.h"
+#include "analyzer/load/trace/machine_line.h"
+#include "analyzer/load/trace/part.h"
 #include "analyzer/load/trace_loader.h"
 
 namespace ringside::load {

@@ -7,17 +7,17 @@
 #include <memory>
 #include <utility>
 
-#include "analyzer/load/callers.h"
-#include "analyzer/load/descriptor.h"
-#include "analyzer/load/dump_groups.h"
-#include "analyzer/load/dump_processes.h"
-#include "analyzer/load/dump_twins.h"
+#include "analyzer/load/dump/dump_groups.h"
+#include "analyzer/load/dump/flight_recorder.h"
 #include "analyzer/load/durations.h"
-#include "analyzer/load/flight_recorder.h"
+#include "analyzer/load/job_dumps/dump_processes.h"
+#include "analyzer/load/job_dumps/dump_twins.h"
 #include "analyzer/load/other_processes.h"
 #include "analyzer/load/process_ends.h"
 #include "analyzer/load/reader.h"
 #include "analyzer/load/segments.h"
+#include "analyzer/load/source/descriptor.h"
+#include "analyzer/load/trace/callers.h"
 #include "analyzer/model/parallel.h"
 
 namespace ringside::load {

@@ -6,9 +6,9 @@
 #include <cstring>
 #include <utility>
 
-#include "analyzer/load/descriptor.h"
 #include "analyzer/load/part_loader.h"
 #include "analyzer/load/reader.h"
+#include "analyzer/load/source/descriptor.h"
 
 namespace ringside::load {
 namespace {

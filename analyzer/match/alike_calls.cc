@@ -7,8 +7,8 @@
 #include <string_view>
 #include <tuple>
 
-#include "analyzer/match/digest.h"
-#include "analyzer/match/untrusted.h"
+#include "analyzer/match/calls/digest.h"
+#include "analyzer/match/untrusted/untrusted.h"
 #include "analyzer/model/parallel.h"
 
 namespace ringside::match {

@@ -6,7 +6,7 @@
 #include <optional>
 #include <utility>
 
-#include "analyzer/match/communicators.h"
+#include "analyzer/match/communicators/communicators.h"
 #include "analyzer/model/saturating.h"
 #include "plugin/assemble/message_bytes.h"
 

@@ -11,7 +11,7 @@
 #include <string_view>
 #include <vector>
 
-#include "analyzer/match/torch_calls.h"
+#include "analyzer/match/calls/torch_calls.h"
 #include "analyzer/model/name_table.h"
 #include "analyzer/model/trace.h"
 

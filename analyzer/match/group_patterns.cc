@@ -9,7 +9,7 @@
 #include <tuple>
 #include <utility>
 
-#include "analyzer/match/entry.h"
+#include "analyzer/match/calls/entry.h"
 
 namespace ringside::match {
 namespace {

@@ -8,10 +8,10 @@
 #include <tuple>
 #include <utility>
 
-#include "analyzer/match/entry.h"
+#include "analyzer/match/calls/entry.h"
+#include "analyzer/match/calls/sorted_calls.h"
 #include "analyzer/match/group_patterns.h"
-#include "analyzer/match/sorted_calls.h"
-#include "analyzer/match/untrusted.h"
+#include "analyzer/match/untrusted/untrusted.h"
 #include "analyzer/model/parallel.h"
 
 namespace ringside::match {

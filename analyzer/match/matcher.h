@@ -8,8 +8,8 @@
 #include <memory>
 #include <vector>
 
-#include "analyzer/match/common_clock.h"
-#include "analyzer/match/communicators.h"
+#include "analyzer/match/calls/common_clock.h"
+#include "analyzer/match/communicators/communicators.h"
 #include "analyzer/match/parts.h"
 #include "analyzer/model/trace.h"
 

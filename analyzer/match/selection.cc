@@ -5,7 +5,7 @@
 #include <limits>
 #include <string_view>
 
-#include "analyzer/match/describe.h"
+#include "analyzer/match/verdict/describe.h"
 
 namespace ringside::match {
 namespace {

@@ -12,7 +12,7 @@
 #include <string_view>
 #include <vector>
 
-#include "analyzer/match/common_clock.h"
+#include "analyzer/match/calls/common_clock.h"
 #include "analyzer/match/matcher.h"
 #include "analyzer/model/trace.h"
 

@@ -8,13 +8,13 @@
 #include <string_view>
 #include <utility>
 
-#include "analyzer/match/describe.h"
 #include "analyzer/match/executions.h"
-#include "analyzer/match/findings.h"
+#include "analyzer/match/verdict/describe.h"
+#include "analyzer/match/verdict/findings.h"
 #include "analyzer/merge/slice_rows.h"
 #include "analyzer/model/parallel.h"
 #include "analyzer/model/saturating.h"
-#include "analyzer/report/numbers.h"
+#include "analyzer/report/document/numbers.h"
 
 namespace ringside::merge {
 namespace {

@@ -11,7 +11,7 @@
 #include <string>
 #include <string_view>
 
-#include "analyzer/load/byte_words.h"
+#include "analyzer/load/source/byte_words.h"
 
 namespace ringside::merge {
 

@@ -9,7 +9,7 @@
 #include <simdjson.h>
 #include <vector>
 
-#include "analyzer/report/json_writer.h"
+#include "analyzer/report/document/json_writer.h"
 
 namespace ringside::merge {
 namespace {

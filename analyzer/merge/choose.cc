@@ -4,8 +4,8 @@
 #include <string_view>
 
 #include "analyzer/facts/facts.h"
-#include "analyzer/match/describe.h"
 #include "analyzer/match/selection.h"
+#include "analyzer/match/verdict/describe.h"
 #include "analyzer/merge/plan.h"
 #include "analyzer/model/saturating.h"
 

@@ -5,8 +5,8 @@
 #include <charconv>
 #include <system_error>
 
-#include "analyzer/load/event_parser.h"
-#include "analyzer/load/json_error.h"
+#include "analyzer/load/json/event_parser.h"
+#include "analyzer/load/json/json_error.h"
 
 namespace ringside::merge {
 namespace {

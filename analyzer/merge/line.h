@@ -16,7 +16,7 @@
 #include <utility>
 #include <vector>
 
-#include "analyzer/load/canonical_cursor.h"
+#include "analyzer/load/json/canonical_cursor.h"
 #include "analyzer/merge/appender.h"
 
 namespace ringside::merge {

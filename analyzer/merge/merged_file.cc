@@ -7,16 +7,16 @@
 #include <utility>
 #include <vector>
 
-#include "analyzer/load/line_reader.h"
-#include "analyzer/merge/host_counters.h"
+#include "analyzer/load/source/line_reader.h"
 #include "analyzer/merge/in_order.h"
-#include "analyzer/merge/kineto_lines.h"
+#include "analyzer/merge/kineto/kineto_lines.h"
 #include "analyzer/merge/line.h"
-#include "analyzer/merge/overview.h"
-#include "analyzer/merge/perfetto_trace.h"
+#include "analyzer/merge/overview/host_counters.h"
+#include "analyzer/merge/overview/overview.h"
+#include "analyzer/merge/perfetto/perfetto_trace.h"
 #include "analyzer/merge/process_lines.h"
 #include "analyzer/model/parallel.h"
-#include "analyzer/report/numbers.h"
+#include "analyzer/report/document/numbers.h"
 #include "ringside/trace_schema.h"
 
 namespace ringside::merge {

@@ -9,7 +9,7 @@
 #include <string>
 #include <string_view>
 
-#include "analyzer/report/unfinished_file.h"
+#include "analyzer/report/export/unfinished_file.h"
 
 namespace ringside::merge {
 

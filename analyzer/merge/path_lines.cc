@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "analyzer/merge/line.h"
-#include "analyzer/report/step_text.h"
+#include "analyzer/report/kineto/step_text.h"
 #include "ringside/trace_schema.h"
 
 namespace ringside::merge {

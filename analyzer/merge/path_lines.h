@@ -11,7 +11,7 @@
 
 #include "analyzer/facts/facts.h"
 #include "analyzer/merge/plan.h"
-#include "analyzer/metrics/step_path.h"
+#include "analyzer/metrics/steps/step_path.h"
 
 namespace ringside::merge {
 

@@ -10,7 +10,7 @@
 
 #include "analyzer/align/alignment.h"
 #include "analyzer/facts/facts.h"
-#include "analyzer/match/describe.h"
+#include "analyzer/match/verdict/describe.h"
 #include "analyzer/merge/additions.h"
 #include "ringside/trace_schema.h"
 

@@ -6,7 +6,7 @@
 #include <map>
 #include <utility>
 
-#include "analyzer/merge/operation_counters.h"
+#include "analyzer/merge/overview/operation_counters.h"
 #include "ringside/trace_schema.h"
 
 namespace ringside::merge {

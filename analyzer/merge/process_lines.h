@@ -15,8 +15,8 @@
 #include <vector>
 
 #include "analyzer/align/alignment.h"
-#include "analyzer/merge/host_counters.h"
 #include "analyzer/merge/line.h"
+#include "analyzer/merge/overview/host_counters.h"
 #include "analyzer/merge/plan.h"
 #include "analyzer/merge/slice_names.h"
 #include "analyzer/merge/slice_rows.h"

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "analyzer/report/numbers.h"
+#include "analyzer/report/document/numbers.h"
 #include "plugin/assemble/operation_name.h"
 #include "ringside/trace_schema.h"
 

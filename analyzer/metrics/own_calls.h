@@ -11,8 +11,8 @@
 
 #include "analyzer/match/executions.h"
 #include "analyzer/match/matcher.h"
-#include "analyzer/metrics/iterations.h"
-#include "analyzer/metrics/period.h"
+#include "analyzer/metrics/iterations/iterations.h"
+#include "analyzer/metrics/iterations/period.h"
 #include "analyzer/model/trace.h"
 
 namespace ringside::metrics {

@@ -8,7 +8,7 @@
 #include <tuple>
 #include <utility>
 
-#include "analyzer/metrics/rows.h"
+#include "analyzer/metrics/rows/rows.h"
 #include "analyzer/model/archive.h"
 #include "analyzer/mpi/asking.h"
 #include "analyzer/mpi/iterations_leader.h"

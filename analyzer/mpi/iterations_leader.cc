@@ -4,7 +4,7 @@
 #include <set>
 #include <utility>
 
-#include "analyzer/metrics/run_turns.h"
+#include "analyzer/metrics/iterations/run_turns.h"
 #include "analyzer/model/archive.h"
 #include "analyzer/mpi/asking.h"
 

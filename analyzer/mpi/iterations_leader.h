@@ -15,7 +15,7 @@
 
 #include "analyzer/facts/facts.h"
 #include "analyzer/metrics/global_ranks.h"
-#include "analyzer/metrics/iterations.h"
+#include "analyzer/metrics/iterations/iterations.h"
 #include "analyzer/mpi/messages.h"
 #include "analyzer/mpi/owned_iterations.h"
 #include "analyzer/mpi/owner.h"

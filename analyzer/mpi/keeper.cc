@@ -6,8 +6,8 @@
 #include <optional>
 #include <string_view>
 
-#include "analyzer/load/callers.h"
 #include "analyzer/load/segments.h"
+#include "analyzer/load/trace/callers.h"
 #include "analyzer/match/alike_calls.h"
 #include "analyzer/model/archive.h"
 #include "analyzer/model/parallel.h"

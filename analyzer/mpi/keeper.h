@@ -9,8 +9,8 @@
 #include <utility>
 #include <vector>
 
+#include "analyzer/align/points/stamp_errors.h"
 #include "analyzer/align/rows_elsewhere.h"
-#include "analyzer/align/stamp_errors.h"
 #include "analyzer/load/other_processes.h"
 #include "analyzer/load/trace_loader.h"
 

@@ -18,7 +18,7 @@
 #include "analyzer/mpi/leader.h"
 #include "analyzer/mpi/messages.h"
 #include "analyzer/mpi/worker.h"
-#include "analyzer/report/numbers.h"
+#include "analyzer/report/document/numbers.h"
 
 namespace ringside::mpi {
 namespace {

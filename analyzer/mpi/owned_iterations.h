@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "analyzer/metrics/global_ranks.h"
-#include "analyzer/metrics/iteration_figures.h"
-#include "analyzer/metrics/run_turns.h"
+#include "analyzer/metrics/iterations/iteration_figures.h"
+#include "analyzer/metrics/iterations/run_turns.h"
 #include "analyzer/mpi/owner.h"
 
 namespace ringside::mpi {

@@ -11,8 +11,8 @@
 
 #include "analyzer/facts/flow.h"
 #include "analyzer/facts/groups.h"
-#include "analyzer/match/describe.h"
-#include "analyzer/metrics/rows.h"
+#include "analyzer/match/verdict/describe.h"
+#include "analyzer/metrics/rows/rows.h"
 #include "analyzer/model/parallel.h"
 
 namespace ringside::replay {

@@ -15,7 +15,7 @@
 
 #include "analyzer/facts/facts.h"
 #include "analyzer/metrics/global_ranks.h"
-#include "analyzer/metrics/grouping.h"
+#include "analyzer/metrics/rows/grouping.h"
 #include "analyzer/replay/job.h"
 
 namespace ringside::replay {

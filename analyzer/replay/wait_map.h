@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "analyzer/metrics/iterations.h"
+#include "analyzer/metrics/iterations/iterations.h"
 #include "analyzer/replay/job.h"
 
 namespace ringside::replay {

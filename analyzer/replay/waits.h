@@ -9,7 +9,7 @@
 #include <functional>
 #include <vector>
 
-#include "analyzer/metrics/iterations.h"
+#include "analyzer/metrics/iterations/iterations.h"
 #include "analyzer/replay/job.h"
 
 namespace ringside::replay {

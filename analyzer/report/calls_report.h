@@ -6,7 +6,7 @@
 
 #include "analyzer/align/alignment.h"
 #include "analyzer/match/matcher.h"
-#include "analyzer/report/document.h"
+#include "analyzer/report/document/document.h"
 
 namespace ringside::report {
 

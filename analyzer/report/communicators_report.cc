@@ -2,11 +2,11 @@
 #include <algorithm>
 #include <utility>
 
-#include "analyzer/match/describe.h"
 #include "analyzer/match/membership.h"
+#include "analyzer/match/verdict/describe.h"
+#include "analyzer/report/document/numbers.h"
 #include "analyzer/report/match_report.h"
-#include "analyzer/report/numbers.h"
-#include "analyzer/report/summary.h"
+#include "analyzer/report/summary/summary.h"
 
 namespace ringside::report {
 namespace {

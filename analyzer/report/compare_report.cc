@@ -5,9 +5,9 @@
 #include <cmath>
 #include <utility>
 
-#include "analyzer/match/describe.h"
-#include "analyzer/report/numbers.h"
-#include "analyzer/report/summary.h"
+#include "analyzer/match/verdict/describe.h"
+#include "analyzer/report/document/numbers.h"
+#include "analyzer/report/summary/summary.h"
 
 namespace ringside::report {
 namespace {

@@ -5,8 +5,8 @@
 #include <optional>
 #include <vector>
 
-#include "analyzer/metrics/compare.h"
-#include "analyzer/report/document.h"
+#include "analyzer/metrics/compare/compare.h"
+#include "analyzer/report/document/document.h"
 
 namespace ringside::report {
 

@@ -10,12 +10,12 @@
 #include <vector>
 
 #include "analyzer/facts/facts.h"
-#include "analyzer/metrics/grouping.h"
-#include "analyzer/metrics/iterations.h"
-#include "analyzer/metrics/network.h"
-#include "analyzer/metrics/overlap.h"
-#include "analyzer/metrics/rows.h"
-#include "analyzer/metrics/time_shares.h"
+#include "analyzer/metrics/iterations/iterations.h"
+#include "analyzer/metrics/network/network.h"
+#include "analyzer/metrics/overlap/overlap.h"
+#include "analyzer/metrics/overlap/time_shares.h"
+#include "analyzer/metrics/rows/grouping.h"
+#include "analyzer/metrics/rows/rows.h"
 #include "analyzer/replay/job_parts.h"
 
 namespace ringside::report {

@@ -5,12 +5,12 @@
 #include <string>
 #include <utility>
 
-#include "analyzer/match/describe.h"
 #include "analyzer/match/group_patterns.h"
-#include "analyzer/metrics/period.h"
-#include "analyzer/metrics/rows.h"
-#include "analyzer/report/numbers.h"
-#include "analyzer/report/summary.h"
+#include "analyzer/match/verdict/describe.h"
+#include "analyzer/metrics/iterations/period.h"
+#include "analyzer/metrics/rows/rows.h"
+#include "analyzer/report/document/numbers.h"
+#include "analyzer/report/summary/summary.h"
 
 namespace ringside::report {
 namespace {

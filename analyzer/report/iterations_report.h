@@ -5,9 +5,9 @@
 #include <vector>
 
 #include "analyzer/match/matcher.h"
-#include "analyzer/metrics/iterations.h"
+#include "analyzer/metrics/iterations/iterations.h"
 #include "analyzer/model/trace.h"
-#include "analyzer/report/document.h"
+#include "analyzer/report/document/document.h"
 
 namespace ringside::report {
 

@@ -6,14 +6,14 @@
 #include <tuple>
 #include <utility>
 
-#include "analyzer/match/describe.h"
-#include "analyzer/match/findings.h"
-#include "analyzer/match/function_mismatch.h"
-#include "analyzer/report/call_sites.h"
-#include "analyzer/report/job_ranks.h"
+#include "analyzer/match/verdict/describe.h"
+#include "analyzer/match/verdict/findings.h"
+#include "analyzer/match/verdict/function_mismatch.h"
+#include "analyzer/report/document/call_sites.h"
+#include "analyzer/report/document/numbers.h"
 #include "analyzer/report/match_sentences.h"
-#include "analyzer/report/numbers.h"
-#include "analyzer/report/summary.h"
+#include "analyzer/report/summary/job_ranks.h"
+#include "analyzer/report/summary/summary.h"
 
 namespace ringside::report {
 namespace {

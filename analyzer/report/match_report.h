@@ -10,8 +10,8 @@
 #include "analyzer/align/alignment.h"
 #include "analyzer/match/alike_calls.h"
 #include "analyzer/match/matcher.h"
-#include "analyzer/match/verdict.h"
-#include "analyzer/report/document.h"
+#include "analyzer/match/verdict/verdict.h"
+#include "analyzer/report/document/document.h"
 
 namespace ringside::report {
 

@@ -12,9 +12,9 @@
 #include <utility>
 #include <vector>
 
-#include "analyzer/match/describe.h"
-#include "analyzer/report/numbers.h"
-#include "analyzer/report/summary.h"
+#include "analyzer/match/verdict/describe.h"
+#include "analyzer/report/document/numbers.h"
+#include "analyzer/report/summary/summary.h"
 #include "plugin/assemble/message_bytes.h"
 #include "plugin/assemble/operation_name.h"
 

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "analyzer/match/verdict.h"
+#include "analyzer/match/verdict/verdict.h"
 
 namespace ringside::report {
 

@@ -8,11 +8,11 @@
 #include <tuple>
 #include <utility>
 
-#include "analyzer/metrics/link_trouble.h"
-#include "analyzer/metrics/peak.h"
-#include "analyzer/report/numbers.h"
-#include "analyzer/report/stragglers_report.h"
-#include "analyzer/report/summary.h"
+#include "analyzer/metrics/machine/peak.h"
+#include "analyzer/metrics/network/link_trouble.h"
+#include "analyzer/report/document/numbers.h"
+#include "analyzer/report/summary/stragglers_report.h"
+#include "analyzer/report/summary/summary.h"
 
 namespace ringside::report {
 namespace {

@@ -4,8 +4,8 @@
 #ifndef RINGSIDE_ANALYZER_REPORT_NETWORK_REPORT_H
 #define RINGSIDE_ANALYZER_REPORT_NETWORK_REPORT_H
 
-#include "analyzer/metrics/network.h"
-#include "analyzer/report/document.h"
+#include "analyzer/metrics/network/network.h"
+#include "analyzer/report/document/document.h"
 
 namespace ringside::report {
 

@@ -5,7 +5,7 @@
 #include <array>
 #include <string_view>
 
-#include "analyzer/report/numbers.h"
+#include "analyzer/report/document/numbers.h"
 
 namespace ringside::report {
 namespace {

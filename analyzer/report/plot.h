@@ -7,7 +7,7 @@
 #include <cstddef>
 #include <string>
 
-#include "analyzer/report/summary.h"
+#include "analyzer/report/summary/summary.h"
 
 namespace ringside::report {
 

@@ -6,8 +6,8 @@
 #include <set>
 #include <vector>
 
-#include "analyzer/match/describe.h"
-#include "analyzer/report/numbers.h"
+#include "analyzer/match/verdict/describe.h"
+#include "analyzer/report/document/numbers.h"
 
 namespace ringside::report {
 namespace {

@@ -9,7 +9,7 @@
 
 #include "analyzer/model/ras.h"
 #include "analyzer/model/trace.h"
-#include "analyzer/report/document.h"
+#include "analyzer/report/document/document.h"
 
 namespace ringside::report {
 

@@ -7,9 +7,9 @@
 #include <utility>
 
 #include "analyzer/model/saturating.h"
-#include "analyzer/report/numbers.h"
-#include "analyzer/report/slow_text.h"
-#include "analyzer/report/summary.h"
+#include "analyzer/report/document/numbers.h"
+#include "analyzer/report/document/slow_text.h"
+#include "analyzer/report/summary/summary.h"
 #include "plugin/assemble/operation_name.h"
 
 namespace ringside::report {

@@ -5,10 +5,10 @@
 #define RINGSIDE_ANALYZER_REPORT_TIME_REPORT_H
 
 #include "analyzer/match/matcher.h"
-#include "analyzer/metrics/grouping.h"
-#include "analyzer/metrics/overlap.h"
+#include "analyzer/metrics/overlap/overlap.h"
+#include "analyzer/metrics/rows/grouping.h"
 #include "analyzer/replay/critical_path.h"
-#include "analyzer/report/document.h"
+#include "analyzer/report/document/document.h"
 
 namespace ringside::report {
 

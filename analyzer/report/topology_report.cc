@@ -7,12 +7,12 @@
 #include <set>
 #include <utility>
 
-#include "analyzer/match/describe.h"
-#include "analyzer/metrics/file_topology.h"
+#include "analyzer/match/verdict/describe.h"
+#include "analyzer/metrics/machine/file_topology.h"
 #include "analyzer/model/joined.h"
 #include "analyzer/model/natural_order.h"
 #include "analyzer/model/pci_distance.h"
-#include "analyzer/report/numbers.h"
+#include "analyzer/report/document/numbers.h"
 
 namespace ringside::report {
 namespace {

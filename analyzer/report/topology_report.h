@@ -7,9 +7,9 @@
 #include <optional>
 #include <string>
 
-#include "analyzer/metrics/topology.h"
+#include "analyzer/metrics/machine/topology.h"
 #include "analyzer/model/topology_file.h"
-#include "analyzer/report/document.h"
+#include "analyzer/report/document/document.h"
 
 namespace ringside::report {
 

@@ -6,8 +6,8 @@
 #include <cmath>
 #include <utility>
 
-#include "analyzer/report/numbers.h"
-#include "analyzer/report/slow_text.h"
+#include "analyzer/report/document/numbers.h"
+#include "analyzer/report/document/slow_text.h"
 
 namespace ringside::report {
 namespace {

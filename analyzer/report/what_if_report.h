@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "analyzer/replay/run_replay.h"
-#include "analyzer/report/document.h"
+#include "analyzer/report/document/document.h"
 
 namespace ringside::report {
 

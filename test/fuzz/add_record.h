@@ -11,9 +11,9 @@
 
 #include "analyzer/align/alignment.h"
 #include "analyzer/facts/facts.h"
-#include "analyzer/load/flight_recorder.h"
+#include "analyzer/load/dump/flight_recorder.h"
 #include "analyzer/match/matcher.h"
-#include "analyzer/report/summary.h"
+#include "analyzer/report/summary/summary.h"
 
 namespace ringside::fuzz {
 

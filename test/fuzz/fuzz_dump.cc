@@ -9,11 +9,11 @@
 #include <utility>
 
 #include "analyzer/align/alignment.h"
-#include "analyzer/load/flight_recorder.h"
+#include "analyzer/load/dump/flight_recorder.h"
 #include "analyzer/match/matcher.h"
-#include "analyzer/metrics/hang.h"
+#include "analyzer/metrics/hang/hang.h"
 #include "analyzer/report/calls_report.h"
-#include "analyzer/report/hang_report.h"
+#include "analyzer/report/hang/hang_report.h"
 #include "analyzer/report/match_report.h"
 #include "test/fuzz/add_record.h"
 

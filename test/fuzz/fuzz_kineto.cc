@@ -13,14 +13,14 @@
 #include <unistd.h>
 #include <vector>
 
-#include "analyzer/load/kineto.h"
-#include "analyzer/load/kineto_items.h"
-#include "analyzer/load/kineto_trace.h"
-#include "analyzer/match/kineto_join.h"
-#include "analyzer/metrics/graph_parts.h"
-#include "analyzer/metrics/rank_graph.h"
+#include "analyzer/load/kineto/kineto.h"
+#include "analyzer/load/kineto/kineto_items.h"
+#include "analyzer/load/kineto/kineto_trace.h"
+#include "analyzer/match/kineto/kineto_join.h"
+#include "analyzer/metrics/steps/graph_parts.h"
+#include "analyzer/metrics/steps/rank_graph.h"
 #include "analyzer/model/trace.h"
-#include "analyzer/report/dependencies_report.h"
+#include "analyzer/report/kineto/dependencies_report.h"
 
 namespace {
 

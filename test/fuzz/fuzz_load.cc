@@ -11,7 +11,7 @@
 #include <string_view>
 #include <vector>
 
-#include "analyzer/load/partial_sections.h"
+#include "analyzer/load/partial/partial_sections.h"
 #include "analyzer/load/trace_loader.h"
 #include "test/load/compare_loaders.h"
 #include "test/load/memory_file.h"

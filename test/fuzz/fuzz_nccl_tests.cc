@@ -6,7 +6,7 @@
 #include <cstdlib>
 #include <string_view>
 
-#include "analyzer/load/nccl_tests.h"
+#include "analyzer/load/imports/nccl_tests.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace ringside;

@@ -8,7 +8,7 @@
 #include <string>
 #include <string_view>
 
-#include "analyzer/load/partial_sections.h"
+#include "analyzer/load/partial/partial_sections.h"
 #include "analyzer/load/trace_loader.h"
 #include "test/load/memory_file.h"
 #include "test/unit/analyzer/analyse_all.h"

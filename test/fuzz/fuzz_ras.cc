@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <string_view>
 
-#include "analyzer/load/ras.h"
+#include "analyzer/load/imports/ras.h"
 #include "analyzer/report/ras_report.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {

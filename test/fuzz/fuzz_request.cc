@@ -10,7 +10,7 @@
 #include <string>
 #include <string_view>
 
-#include "analyzer/load/json_error.h"
+#include "analyzer/load/json/json_error.h"
 #include "plugin/doors/control_request.h"
 
 namespace {

@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-#include "analyzer/load/topology_file.h"
+#include "analyzer/load/topology/topology_file.h"
 #include "analyzer/report/topology_report.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {

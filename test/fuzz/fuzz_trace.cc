@@ -9,7 +9,7 @@
 
 #include "analyzer/lint/file_linter.h"
 #include "analyzer/load/trace_loader.h"
-#include "analyzer/match/duplicate_files.h"
+#include "analyzer/match/communicators/duplicate_files.h"
 #include "test/unit/analyzer/analyse_all.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {

@@ -1,7 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`ringside doctor` on this machine, with faults that may occur on it.
-
-test/unit/analyzer/doctor_test.cc has those that need another machine."""
+"""`ringside doctor` on this machine, with faults that may occur on it."""
 import os
 import resource
 import shutil

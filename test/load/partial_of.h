@@ -6,8 +6,8 @@
 #include <vector>
 #include <zlib.h>
 
-#include "analyzer/load/partial_sections.h"
-#include "analyzer/load/partial_writer.h"
+#include "analyzer/load/partial/partial_sections.h"
+#include "analyzer/load/partial/partial_writer.h"
 
 namespace ringside {
 

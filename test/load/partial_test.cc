@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-#include "analyzer/load/partial_sections.h"
+#include "analyzer/load/partial/partial_sections.h"
 #include "analyzer/load/segments.h"
 #include "analyzer/load/trace_loader.h"
 #include "test/load/difference.h"

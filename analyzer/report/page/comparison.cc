@@ -6,7 +6,7 @@
 #include <optional>
 #include <utility>
 
-#include "analyzer/match/describe.h"
+#include "analyzer/match/verdict/describe.h"
 #include "analyzer/report/compare_report.h"
 #include "analyzer/report/page/page_data.h"
 

@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "analyzer/metrics/compare.h"
-#include "analyzer/report/health.h"
+#include "analyzer/metrics/compare/compare.h"
+#include "analyzer/report/summary/health.h"
 
 namespace ringside::report {
 

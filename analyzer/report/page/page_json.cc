@@ -4,13 +4,13 @@
 #include <cmath>
 #include <limits>
 
-#include "analyzer/report/align_report.h"
 #include "analyzer/report/iterations_report.h"
 #include "analyzer/report/match_report.h"
 #include "analyzer/report/network_report.h"
 #include "analyzer/report/page/page_data.h"
-#include "analyzer/report/stragglers_report.h"
-#include "analyzer/report/summary_text.h"
+#include "analyzer/report/summary/align_report.h"
+#include "analyzer/report/summary/stragglers_report.h"
+#include "analyzer/report/summary/summary_text.h"
 #include "analyzer/report/time_report.h"
 #include "analyzer/report/topology_report.h"
 

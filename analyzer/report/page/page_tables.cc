@@ -4,13 +4,13 @@
 #include <functional>
 #include <utility>
 
-#include "analyzer/match/describe.h"
+#include "analyzer/match/verdict/describe.h"
 #include "analyzer/metrics/global_ranks.h"
 #include "analyzer/model/parallel.h"
 #include "analyzer/replay/waits.h"
-#include "analyzer/report/align_report.h"
 #include "analyzer/report/figures_elsewhere.h"
 #include "analyzer/report/page/page_data.h"
+#include "analyzer/report/summary/align_report.h"
 
 namespace ringside::report {
 namespace {

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "analyzer/cli/analysis/profile_join.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <optional>
+#include <string>
+
+#include "analyzer/load/kineto/kineto.h"
+#include "analyzer/load/kineto/kineto_trace.h"
+#include "analyzer/model/parallel.h"
+
+namespace ringside::cli {
+namespace {
+
+std::string whose(const model::KinetoTrace& trace) {
+  return trace.rank  ? "rank " + std::to_string(*trace.rank)
+         : trace.pid ? "pid " + std::to_string(*trace.pid)
+                     : std::string("a process that it does not name");
+}
+
+}  // namespace
+
+std::vector<match::KinetoFileJoin> join_profiles(const std::vector<std::string>& kineto,
+                                                 bool are_read_again, model::Traces& traces,
+                                                 model::Problems& problems,
+                                                 const ProfileTake& take) {
+  const std::vector<std::string> paths = load::kineto_paths(kineto);
+  std::vector<match::KinetoFileJoin> joins;
+  // A few are read at once, so that memory holds no more; they are joined in order, so that the
+  // result is the same on every machine.
+  const std::size_t at_once = core_count();
+  for (std::size_t begin = 0; begin < paths.size(); begin += at_once) {
+    const std::size_t count = std::min(at_once, paths.size() - begin);
+    std::vector<model::KinetoTrace> read(count);
+    std::vector<std::optional<std::string>> errors(count);
+    for_each_on_cores(count, [&](std::size_t, std::size_t i) {
+      errors[i] = are_read_again ? load::why_not_again(paths[begin + i]) : std::nullopt;
+      if (!errors[i]) {
+        errors[i] = load::read_kineto_trace(paths[begin + i], read[i], true);
+      }
+    });
+    for (std::size_t i = 0; i < count; ++i) {
+      if (errors[i]) {
+        problems.add_file(paths[begin + i], *errors[i]);
+        continue;
+      }
+      const auto file = match::profiled_file(read[i], traces, joins);
+      if (!file) {
+        problems.add_file(paths[begin + i],
+                          "of " + whose(read[i]) + ", of which there is no trace, or several runs");
+        continue;
+      }
+      if (const std::string why = match::why_of_another_job(read[i], traces.files[*file]);
+          !why.empty()) {
+        problems.add_file(paths[begin + i], "of " + whose(read[i]) + " of another job than " +
+                                                traces.files[*file].path + ": " + why);
+        continue;
+      }
+      if (const auto* const same = match::find_same_time(read[i], *file, joins)) {
+        // Both forms of one file are nobody's mistake.
+        if (paths[begin + i] == same->path + ".gz" && read[i].events == same->events &&
+            match::profiled_time(read[i]) == same->time) {
+          continue;
+        }
+        problems.add_file(paths[begin + i],
+                          "of " + whose(read[i]) + " at the same time as " + same->path);
+        continue;
+      }
+      joins.push_back(match::join_kineto(read[i], *file, traces));
+      if (take) {
+        take(read[i], joins.back());
+      }
+      read[i] = {};
+    }
+  }
+  match::name_communicators(joins, traces);
+  return joins;
+}
+
+}  // namespace ringside::cli

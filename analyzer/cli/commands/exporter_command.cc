@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <array>
+#include <csignal>
+#include <cstdint>
+#include <cstdio>
+#include <memory>
+#include <optional>
+#include <string>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <utility>
+
+#include "analyzer/cli/commands.h"
+#include "analyzer/cli/launch.h"
+#include "analyzer/cli/live/live.h"
+#include "analyzer/cli/output.h"
+#include "live/metrics/exporter.h"
+#include "live/metrics/finding_metrics.h"
+#include "live/metrics/metrics_server.h"
+
+namespace ringside::cli {
+namespace {
+
+struct ExporterOptions {
+  std::string listen = "127.0.0.1:9401";
+  std::string ring_directory;
+  double timeout_s = 2;
+  bool is_watching = false;
+  live::Watcher::Options limits;
+  double interval_s = 5;
+  live::HostOptions hosts;
+};
+
+constexpr char kExporterExample[] =
+    "Serves the metrics of all processes with the plugin on this host, at one port, to "
+    "Prometheus, the OpenTelemetry Collector or whatever reads their format. It asks the "
+    "processes through their control sockets at each scrape; it may be started before, while and "
+    "after jobs run, and holds nothing up. As root it asks the processes of all users, else "
+    "those of its own user. docs/live-metrics.md lists the metrics; examples/exporter has a "
+    "systemd unit, a DaemonSet for Kubernetes, and configurations for Prometheus and the "
+    "OpenTelemetry Collector. With --watch it also serves what `ringside watch` finds: stuck "
+    "communicators, late ranks, processes that do not answer.\n"
+    "\n"
+    "There is no authentication: whoever reaches the address reads the metrics.\n"
+    "\n"
+    "Examples:\n"
+    "  ringside exporter\tthen: curl http://127.0.0.1:9401/metrics\n"
+    "  ringside exporter --listen 0.0.0.0:9401\tfor a Prometheus on another host\n"
+    "  ringside exporter --watch --slurm 4711\tand what goes wrong on all hosts of a job\n"
+    "  ringside exporter --ring-dir /run/ringside\tjobs that have "
+    "RINGSIDE_RING_DIR=/run/ringside\n";
+
+// Blocks the signals before any thread is made, so that each inherits it and only wait() sees them.
+class EndSignals {
+ public:
+  EndSignals() {
+    sigemptyset(&set_);
+    for (const int number : {SIGINT, SIGTERM, SIGHUP}) {
+      sigaddset(&set_, number);
+    }
+    sigprocmask(SIG_BLOCK, &set_, nullptr);
+  }
+  void wait() const {
+    int number = 0;
+    while (sigwait(&set_, &number) != 0) {
+    }
+  }
+
+ private:
+  sigset_t set_{};
+};
+
+live::FindingMetrics::Options watching(const ExporterOptions& options, const live::Choice& local,
+                                       std::string& error) {
+  live::FindingMetrics::Options made;
+  made.choice = local;
+  made.limits = options.limits;
+  made.interval = std::chrono::milliseconds(static_cast<std::int64_t>(options.interval_s * 1000));
+  if (options.hosts.are_given()) {
+    made.choice = live::Choice();
+    made.choice.hosts = live::find_hosts(options.hosts, error);
+    made.choice.hosts->slow = std::make_shared<live::SlowHosts>();
+    made.choice.likely_job = options.hosts.slurm;
+  }
+  made.choice.may_be_of_several_jobs = true;
+  return made;
+}
+
+// Each process that is asked takes one, and so does each client.
+void allow_all_descriptors() {
+  rlimit limit{};
+  if (getrlimit(RLIMIT_NOFILE, &limit) == 0) {
+    limit.rlim_cur = limit.rlim_max;
+    setrlimit(RLIMIT_NOFILE, &limit);
+  }
+}
+
+ExitStatus run_exporter(const ExporterOptions& options) {
+  const EndSignals signals;
+  allow_all_descriptors();
+  const auto address = live::parse_listen_address(options.listen);
+  live::Choice choice;
+  choice.ring_directory = options.ring_directory;
+  if (!address) {
+    return kExitUsage;  // it was checked with the command line
+  }
+  complete_choice(choice);
+  live::Exporter::Options how;
+  how.parents = choice.parents();
+  std::string places;
+  for (const std::string& parent : how.parents) {
+    struct stat about {};
+    if (stat(parent.c_str(), &about) != 0 || !S_ISDIR(about.st_mode)) {
+      print_launch_notes("exporter",
+                         {parent + ": there is no such directory; --ring-dir names that of the "
+                                   "jobs (RINGSIDE_RING_DIR)"});
+      return kExitNoInput;
+    }
+    places += (places.empty() ? "" : " or ") + parent;
+  }
+  how.timeout = std::chrono::milliseconds(static_cast<std::int64_t>(options.timeout_s * 1000));
+  how.all_users = geteuid() == 0;
+  std::optional<live::FindingMetrics> findings;
+  if (options.is_watching || options.hosts.are_given()) {
+    std::string error = options.is_watching ? "" : "hosts are asked with --watch only";
+    live::FindingMetrics::Options watched =
+        error.empty() ? watching(options, choice, error) : live::FindingMetrics::Options();
+    if (!error.empty()) {
+      print_launch_notes("exporter", {error});
+      return kExitUsage;
+    }
+    findings.emplace(std::move(watched));
+    how.findings = &*findings;
+  }
+  live::Exporter exporter(how);
+  live::MetricsServer server;
+  if (!server.start(*address, [&](live::MetricsForm form) { return exporter.scrape(form); })) {
+    print_launch_notes("exporter", {"cannot listen at " + options.listen + ": " + server.why()});
+    return kExitFindings;
+  }
+  print_launch_notes("exporter", {"metrics of the processes that have a control socket in " +
+                                  places + ": http://" + server.address() + "/metrics"});
+  signals.wait();
+  server.stop();
+  return kExitOk;
+}
+
+}  // namespace
+
+void add_exporter(CLI::App& app, Chosen& chosen) {
+  const auto options = std::make_shared<ExporterOptions>();
+  CLI::App* const command = app.add_subcommand(
+      "exporter", "Serve the metrics of the processes that run on this host, for Prometheus");
+  command
+      ->add_option("--listen", options->listen,
+                   "ADDRESS:PORT or PORT to listen at, IPv4; port 0: any that is free")
+      ->type_name("ADDRESS")
+      ->check([](const std::string& text) {
+        return live::parse_listen_address(text)
+                   ? std::string()
+                   : "'" + text + "' is not PORT or ADDRESS:PORT, such as 127.0.0.1:9401";
+      })
+      ->capture_default_str();
+  command
+      ->add_option(
+          "--ring-dir", options->ring_directory,
+          "Directory of the processes' rings and sockets (default: RINGSIDE_RING_DIR, else "
+          "/dev/shm, and TMPDIR, else /tmp)")
+      ->type_name("DIR");
+  constexpr double kLeast_s = 0.05;
+  constexpr double kMost_s = 60;
+  command
+      ->add_option("--timeout", options->timeout_s,
+                   "Seconds that the processes have to answer; less than the scrape's own timeout")
+      ->check(CLI::Range(kLeast_s, kMost_s))
+      ->type_name("SECONDS")
+      ->capture_default_str();
+  command->add_flag("--watch", options->is_watching,
+                    "Also serve what `ringside watch` finds, here or on several hosts");
+  add_watch_limits(*command, options->limits, options->interval_s);
+  add_host_options(*command, options->hosts);
+  set_command(*command, kExporterExample,
+              {{0, "a signal has ended it: SIGINT, SIGTERM or SIGHUP"},
+               {1, "it cannot listen at the address"},
+               {3, "the directory of the rings is not there"}},
+              options, chosen, run_exporter);
+}
+
+}  // namespace ringside::cli

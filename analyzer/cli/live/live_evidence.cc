@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "analyzer/cli/live/live_evidence.h"
+
+#include <algorithm>
+#include <chrono>
+#include <optional>
+#include <sstream>
+#include <utility>
+
+#include "analyzer/load/imports/ras.h"
+#include "analyzer/metrics/machine/topology.h"
+#include "analyzer/report/document/numbers.h"
+#include "analyzer/report/ras_report.h"
+#include "analyzer/report/topology_report.h"
+#include "live/hosts/evidence.h"
+#include "live/hosts/relay.h"
+
+namespace ringside::cli {
+namespace {
+
+constexpr std::size_t kMostEvidenceHosts = 4;
+constexpr std::size_t kMostEvidenceLines = 20;  // of a source
+constexpr std::chrono::milliseconds kEvidenceTimeout(3000);
+
+void add_lines(const std::string& source, const std::string& host,
+               const std::vector<std::string>& lines, std::vector<live::WatchEvidence>& evidence) {
+  for (std::size_t i = 0; i < lines.size() && i < kMostEvidenceLines; ++i) {
+    evidence.push_back({source, host, lines[i]});
+  }
+  if (lines.size() > kMostEvidenceLines) {
+    evidence.push_back(
+        {source, host, "and " + report::counted(lines.size() - kMostEvidenceLines, "more line")});
+  }
+}
+
+// Returns the findings of RAS.
+std::vector<std::string> lines_of_ras(const std::string& text) {
+  model::Ras ras;
+  if (const std::string trouble = load::read_ras(text, ras); !trouble.empty()) {
+    return {"its answer cannot be read: " + trouble};
+  }
+  std::vector<std::string> lines;
+  for (report::Finding& finding : report::ras_document(ras).findings) {
+    lines.push_back(std::move(finding.text));
+  }
+  return lines.empty() ? std::vector<std::string>{"it reports nothing wrong"} : lines;
+}
+
+std::vector<std::string> lines_of(const std::string& text) {
+  std::vector<std::string> lines;
+  std::istringstream stream(text);
+  for (std::string line; std::getline(stream, line);) {
+    lines.push_back(line);
+  }
+  return lines;
+}
+
+}  // namespace
+
+std::vector<live::WatchEvidence> evidence_of_hosts(const live::Choice& choice,
+                                                   const std::vector<std::string>& hosts) {
+  std::vector<std::string> asked = hosts;
+  if (!choice.hosts) {
+    asked = {""};
+  }
+  asked.resize(std::min(asked.size(), kMostEvidenceHosts));
+  std::vector<live::WatchEvidence> evidence;
+  bool has_ras = false;
+  for (const std::string& host : asked) {
+    const std::vector<live::Evidence> all =
+        choice.hosts ? live::evidence_on(*choice.hosts, host, kEvidenceTimeout)
+                     : live::evidence_here(kEvidenceTimeout);
+    for (const live::Evidence& one : all) {
+      const bool is_ras = one.source == "ras";
+      if (!one.reason.empty()) {
+        if (!is_ras) {
+          evidence.push_back({one.source, host, one.reason});
+        }
+      } else if (!is_ras) {
+        add_lines(one.source, host, lines_of(one.text), evidence);
+      } else if (!std::exchange(has_ras, true)) {
+        add_lines(one.source, host, lines_of_ras(one.text), evidence);
+      }
+    }
+  }
+  if (hosts.size() > asked.size()) {
+    evidence.push_back(
+        {"host", "",
+         report::counted(hosts.size() - asked.size(), "more host") + " not asked for evidence"});
+  }
+  return evidence;
+}
+
+std::vector<live::WatchEvidence> evidence_of_links(const model::Traces& traces) {
+  std::vector<std::string> lines;
+  const report::Document document =
+      report::topology_document(metrics::find_topology(traces), true, std::nullopt);
+  for (const report::Finding& finding : document.findings) {
+    lines.push_back(finding.text);
+  }
+  std::vector<live::WatchEvidence> evidence;
+  add_lines("links", "", lines, evidence);
+  return evidence;
+}
+
+}  // namespace ringside::cli

@@ -1,0 +1,392 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "analyzer/load/imports/nccl_tests.h"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cmath>
+#include <map>
+#include <set>
+#include <simdjson.h>
+#include <utility>
+
+#include "analyzer/load/json/dom_value.h"
+#include "analyzer/load/source/byte_source.h"
+#include "plugin/assemble/message_bytes.h"
+
+namespace ringside::load {
+namespace {
+
+using Words = std::vector<std::string_view>;
+
+struct TestName {
+  std::string_view program;
+  std::string_view function;
+};
+constexpr std::array<TestName, 9> kTests = {{{"all_reduce_perf", "AllReduce"},
+                                             {"all_gather_perf", "AllGather"},
+                                             {"reduce_scatter_perf", "ReduceScatter"},
+                                             {"broadcast_perf", "Broadcast"},
+                                             {"reduce_perf", "Reduce"},
+                                             {"alltoall_perf", "AlltoAll"},
+                                             {"gather_perf", "Gather"},
+                                             {"scatter_perf", "Scatter"},
+                                             {"sendrecv_perf", "SendRecv ring"}}};
+
+// Calls `take` with the function of each program that the text names, in their order. Something may
+// be before a name ("node1_all_reduce_perf"), but no letter: "all_reduce_perf" is no "reduce_perf".
+template <typename Take>
+void for_names(std::string_view text, Take take) {
+  constexpr std::string_view kEnd = "_perf";
+  const auto is_letter = [](char one) { return one >= 'a' && one <= 'z'; };
+  for (std::size_t at = text.find(kEnd); at != text.npos; at = text.find(kEnd, at + 1)) {
+    const std::size_t end = at + kEnd.size();
+    const TestName* longest = nullptr;
+    for (const TestName& test : kTests) {
+      if (text.substr(0, end).ends_with(test.program) &&
+          (longest == nullptr || longest->program.size() < test.program.size())) {
+        longest = &test;
+      }
+    }
+    const bool is_whole =
+        longest != nullptr &&
+        (end == longest->program.size() || !is_letter(text[end - longest->program.size() - 1]));
+    if (is_whole && (end == text.size() || !is_letter(text[end]))) {
+      take(longest->function);
+    }
+  }
+}
+
+// The first of them; empty if there is none.
+std::string_view function_named(std::string_view text) {
+  std::string_view first;
+  for_names(text, [&](std::string_view function) { first = first.empty() ? function : first; });
+  return first;
+}
+
+Words words_of(std::string_view line) {
+  constexpr std::string_view kBlanks = " \t\r";
+  Words words;
+  while (true) {
+    const std::size_t begin = line.find_first_not_of(kBlanks);
+    if (begin == line.npos) {
+      return words;
+    }
+    line.remove_prefix(begin);
+    const std::size_t end = std::min(line.find_first_of(kBlanks), line.size());
+    words.push_back(line.substr(0, end));
+    line.remove_prefix(end);
+  }
+}
+
+// "nThread 1 nGpus 8 minBytes 8"
+bool has_parameters(std::string_view text) {
+  for (std::size_t at = text.find("nThread "); at != text.npos;
+       at = text.find("nThread ", at + 1)) {
+    const std::string_view line = text.substr(at, text.find('\n', at) - at);
+    if (line.find("minBytes ") != line.npos) {
+      return true;
+    }
+  }
+  return false;
+}
+
+template <typename Number>
+std::optional<Number> number_of(std::string_view word) {
+  Number number{};
+  const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), number);
+  return error == std::errc() && end == word.data() + word.size() ? std::optional(number)
+                                                                  : std::nullopt;
+}
+
+class TestReader {
+ public:
+  // A test is named by the lines above it. If only one program is named, it is that of all tests.
+  TestReader(std::string_view text, std::string_view path) : path_(path) {
+    std::set<std::string_view> named;
+    for_names(text, [&](std::string_view function) { named.insert(function); });
+    if (named.empty()) {
+      only_ = function_named(path.substr(path.rfind('/') + 1));
+    } else if (named.size() == 1) {
+      only_ = *named.begin();
+    }
+  }
+
+  // mpirun, srun and kubectl may put words before each line: "[1,0]<stdout>:", " 0: ", a time. They
+  // are as many before a result as before the # of the columns.
+  void line(std::string_view text) {
+    const std::size_t mark = text.find('#');
+    const bool is_comment = mark != text.npos;
+    const Words words = words_of(is_comment ? text.substr(mark + 1) : text);
+    if (has_parameters(text)) {
+      begin_test();
+    } else if (is_comment && has(words, "Rank") && has(words, "Pid")) {
+      const auto group = std::find(words.begin(), words.end(), "Group");
+      const bool has_group = group != words.end() && group + 1 != words.end();
+      ++ranks_of_group_[std::string(has_group ? *(group + 1) : "")];
+    } else if (is_comment && has(words, "size") && has(words, "busbw")) {
+      columns_.assign(words.begin(), words.end());
+      words_before_ = words_of(text.substr(0, mark)).size();
+    } else if (is_comment && has(words, "bounds") && has(words, "FAILED")) {
+      // The column `error` of old releases does not say which results are wrong.
+      if (std::find(columns_.begin(), columns_.end(), "error") != columns_.end()) {
+        wrong_ += tests_.results.size() - first_;
+        tests_.results.resize(first_);
+      }
+    } else if (!is_comment && !columns_.empty() && words.size() > words_before_ &&
+               number_of<std::uint64_t>(words[words_before_])) {
+      result({words.begin() + static_cast<std::ptrdiff_t>(words_before_), words.end()});
+    } else if (text.find("test concluded:") == text.npos) {
+      const std::string_view function = function_named(text);
+      named_ = function.empty() ? named_ : function;
+    }
+  }
+
+  // What -J writes. Each device stands for the GPUs of a process.
+  void json(std::string_view text) {
+    namespace dom = simdjson::dom;
+    dom::parser parser;
+    dom::object top;
+    dom::object config;
+    dom::array results;
+    dom::array devices;
+    if (parser.parse(text.data(), text.size()).get(top) != simdjson::SUCCESS ||
+        top["config"].get(config) != simdjson::SUCCESS ||
+        top["results"].get(results) != simdjson::SUCCESS ||
+        config["devices"].get(devices) != simdjson::SUCCESS) {
+      tests_.notes.push_back(std::string(path_) +
+                             ": JSON with bandwidths that is not what nccl-tests writes with -J: "
+                             "it is not read; its printed tables are");
+      return;
+    }
+    begin_test();
+    const auto threads = integer_at(config, "nthreads").value_or(0);
+    const auto gpus = integer_at(config, "ngpus").value_or(0);
+    const bool is_known =
+        std::in_range<std::uint16_t>(threads) && std::in_range<std::uint16_t>(gpus);
+    for (const dom::element element : devices) {
+      dom::object device;
+      if (is_known && element.get(device) == simdjson::SUCCESS) {
+        ranks_of_group_[std::to_string(integer_at(device, "group").value_or(0))] +=
+            static_cast<std::uint32_t>(threads * gpus);
+      }
+    }
+    for (const dom::element element : results) {
+      dom::object row;
+      std::uint64_t size_bytes = 0;
+      const bool has_size =
+          element.get(row) == simdjson::SUCCESS && row["size"].get(size_bytes) == simdjson::SUCCESS;
+      for (const char* const place : {"out_of_place", "in_place"}) {
+        dom::object body;
+        if (!has_size || row[place].get(body) == simdjson::SUCCESS) {
+          const auto found = has_size ? measured(body, size_bytes) : std::nullopt;
+          if (found) {
+            add(size_bytes, *found);
+          } else {
+            ++unread_;
+          }
+        }
+      }
+    }
+  }
+
+  NcclTests finish() {
+    const auto note = [&](std::uint64_t count, const char* one, const char* several,
+                          const char* why) {
+      if (count > 0) {
+        tests_.notes.push_back(std::string(path_) + ": " + std::to_string(count) +
+                               (count == 1 ? one : several) + why);
+      }
+    };
+    note(wrong_, " result was", " results were", " wrong by nccl-tests' own check; left out");
+    note(unread_, " result is", " results are",
+         " no such as nccl-tests writes: size, time, bandwidths and ranks do not agree; left out");
+    note(unnamed_, " result is", " results are",
+         " of a test that is not named, in the text or as the name of the file, or not known; left "
+         "out");
+    note(uneven_, " result is", " results are",
+         " of communicators of different sizes, or of one rank; left out");
+    if (tests_.results.empty() && tests_.notes.empty()) {
+      tests_.notes.push_back(std::string(path_) +
+                             ": there is a test, and no line of columns (size, busbw) with results "
+                             "below it");
+    }
+    return std::move(tests_);
+  }
+
+ private:
+  static bool has(const Words& words, std::string_view word) {
+    return std::find(words.begin(), words.end(), word) != words.end();
+  }
+
+  void begin_test() {
+    function_ = named_.empty() ? only_ : named_;
+    named_ = {};
+    ranks_of_group_.clear();
+    columns_.clear();
+    first_ = tests_.results.size();
+  }
+
+  // All groups have one number of ranks.
+  std::optional<std::uint32_t> ranks() const {
+    if (ranks_of_group_.empty()) {
+      return std::nullopt;
+    }
+    const std::uint32_t first = ranks_of_group_.begin()->second;
+    const bool is_even = std::all_of(ranks_of_group_.begin(), ranks_of_group_.end(),
+                                     [&](const auto& group) { return group.second == first; });
+    return is_even && first > 1 ? std::optional(first) : std::nullopt;
+  }
+
+  struct Measured {
+    double algbw_gb_s = 0;
+    double busbw_gb_s = 0;
+    bool is_wrong = false;
+  };
+
+  // Two decimals are printed; the time has four digits or more.
+  static bool is_near(double printed, double expected) {
+    return std::abs(printed - expected) <= 0.02 * expected + 0.011;
+  }
+
+  // Size / time is algbw; but a `cputime` is that of the launch.
+  static bool is_consistent(double algbw_gb_s, double time_us, std::uint64_t size_bytes,
+                            bool is_of_cpu) {
+    return time_us > 0 &&
+           (is_of_cpu || is_near(algbw_gb_s, static_cast<double>(size_bytes) / time_us / 1000));
+  }
+
+  static std::optional<Measured> measured(const simdjson::dom::object& body,
+                                          std::uint64_t size_bytes) {
+    double time_us = 0;
+    double algbw_gb_s = 0;
+    double busbw_gb_s = 0;
+    double wrong = 0;
+    const bool is_of_cpu = body["cpu_time"].get(time_us) == simdjson::SUCCESS;
+    if ((!is_of_cpu && body["time"].get(time_us) != simdjson::SUCCESS) ||
+        body["alg_bw"].get(algbw_gb_s) != simdjson::SUCCESS ||
+        body["bus_bw"].get(busbw_gb_s) != simdjson::SUCCESS ||
+        !is_consistent(algbw_gb_s, time_us, size_bytes, is_of_cpu)) {
+      return std::nullopt;
+    }
+    const bool is_checked = body["nwrong"].get(wrong) == simdjson::SUCCESS;
+    return Measured{algbw_gb_s, busbw_gb_s, is_checked && wrong != 0};
+  }
+
+  // The result of the column `busbw`, if its neighbours agree.
+  std::optional<Measured> measured(const Words& words, std::size_t size_bytes,
+                                   std::ptrdiff_t busbw) const {
+    if (busbw < 2 || static_cast<std::size_t>(busbw) >= words.size()) {
+      return std::nullopt;
+    }
+    const auto at = static_cast<std::size_t>(busbw);
+    const auto time_us = number_of<double>(words[at - 2]);
+    const auto algbw_gb_s = number_of<double>(words[at - 1]);
+    const auto busbw_gb_s = number_of<double>(words[at]);
+    const bool is_of_cpu = std::find(columns_.begin(), columns_.end(), "cputime") != columns_.end();
+    if (!time_us || !algbw_gb_s || !busbw_gb_s ||
+        !is_consistent(*algbw_gb_s, *time_us, size_bytes, is_of_cpu)) {
+      return std::nullopt;
+    }
+    const bool is_count = std::find(columns_.begin(), columns_.end(), "error") == columns_.end();
+    const auto wrong =
+        is_count && at + 1 < words.size() ? number_of<double>(words[at + 1]) : std::nullopt;
+    return Measured{*algbw_gb_s, *busbw_gb_s, wrong && *wrong != 0};
+  }
+
+  void result(const Words& words) {
+    const auto size_bytes = *number_of<std::uint64_t>(words[0]);
+    const auto more =
+        static_cast<std::ptrdiff_t>(words.size()) - static_cast<std::ptrdiff_t>(columns_.size());
+    bool is_read = false;
+    for (std::size_t i = 0; i < columns_.size(); ++i) {
+      if (columns_[i] != "busbw") {
+        continue;
+      }
+      // Old releases leave the operation of a reduction blank, so columns are counted from the end.
+      const auto column = static_cast<std::ptrdiff_t>(i);
+      auto found = measured(words, size_bytes, column);
+      found = found ? found : measured(words, size_bytes, column + more);
+      if (found) {
+        is_read = true;
+        add(size_bytes, *found);
+      }
+    }
+    unread_ += is_read ? 0 : 1;
+  }
+
+  void add(std::uint64_t size_bytes, const Measured& found) {
+    if (found.is_wrong) {
+      ++wrong_;
+    } else if (function_.empty()) {
+      ++unnamed_;
+    } else if (!ranks()) {
+      ++uneven_;
+    } else if (!is_near(found.busbw_gb_s,
+                        found.algbw_gb_s * assemble::bus_factor(function_, *ranks()))) {
+      ++unread_;
+    } else if (found.busbw_gb_s > 0) {
+      tests_.results.push_back({std::string(function_), *ranks(), size_bytes, found.busbw_gb_s});
+    }
+  }
+
+  std::string_view path_;
+  std::string_view only_;             // the one program that is named
+  std::string_view named_;            // since the last test began
+  std::string_view function_;         // of the test
+  std::size_t first_ = 0;             // its first result
+  std::size_t words_before_ = 0;      // of each line
+  std::vector<std::string> columns_;  // of the table
+  std::map<std::string, std::uint32_t> ranks_of_group_;
+  std::uint64_t wrong_ = 0, unread_ = 0, unnamed_ = 0, uneven_ = 0;
+  NcclTests tests_;
+};
+
+// What -J writes, and other forms in JSON, which are named when they are refused.
+bool is_json(std::string_view text) {
+  return text.substr(std::min(text.find_first_not_of(" \r\n"), text.size())).starts_with('{') &&
+         (text.find("\"bus_bw\":") != text.npos || text.find("busbw\":") != text.npos);
+}
+
+}  // namespace
+
+bool has_nccl_tests(std::string_view text) {
+  return has_parameters(text) || is_json(text);
+}
+
+NcclTests read_nccl_tests(std::string_view text, std::string_view path) {
+  TestReader reader(text, path);
+  if (is_json(text)) {
+    reader.json(text);
+    return reader.finish();
+  }
+  while (!text.empty()) {
+    const std::size_t end = std::min(text.find('\n'), text.size());
+    reader.line(text.substr(0, end));
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  return reader.finish();
+}
+
+std::optional<std::string> text_of_nccl_tests(const std::string& path) {
+  constexpr std::size_t kMost = std::size_t{64} << 20;
+  constexpr std::size_t kPart = std::size_t{1} << 20;
+  ByteSource source;
+  if (source.open(path)) {
+    return std::nullopt;
+  }
+  std::string text;
+  for (std::size_t used = 0; used <= kMost; used = text.size()) {
+    text.resize(used + kPart);
+    text.resize(used + source.read(text.data() + used, kPart));
+    if (used == 0 && (text.starts_with('[') && text.find("\"ringside_trace\"") < kPart)) {
+      return std::nullopt;
+    }
+    if (text.size() == used) {
+      return has_nccl_tests(text) ? std::optional(std::move(text)) : std::nullopt;
+    }
+  }
+  return std::nullopt;
+}
+
+}  // namespace ringside::load

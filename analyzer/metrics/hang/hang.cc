@@ -1,0 +1,519 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "analyzer/metrics/hang/hang.h"
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <set>
+#include <string>
+#include <string_view>
+
+#include "analyzer/align/alignment.h"
+#include "analyzer/match/communicators/recorded_from_start.h"
+#include "analyzer/match/untrusted/untrusted.h"
+#include "analyzer/match/verdict/function_mismatch.h"
+#include "analyzer/metrics/hang/find_cycle.h"
+#include "analyzer/metrics/hang/hang_order.h"
+
+namespace ringside::metrics {
+namespace {
+
+using match::MatchedOperation;
+using match::Way;
+
+// A front that is stuck: of which position, and in which of the stuck operations.
+struct Stuck {
+  std::uint32_t position = 0;
+  std::uint32_t front = 0;  // index into Position::fronts
+  std::uint32_t node = 0;   // index into Hang::operations
+};
+
+// The numbers of the collectives that a rank has recorded, whatever their functions.
+struct NumbersCalled {
+  std::uint64_t oldest = 0;
+  std::uint64_t newest = 0;
+};
+
+// Whether no rank can finish this function of PyTorch before all ranks have called it.
+bool is_joined_by_all(std::string_view function) {
+  constexpr std::array<std::string_view, 9> kFunctions = {
+      "all_reduce",           "allreduce_coalesced", "all_reduce_barrier",   "barrier",
+      "_all_gather_base",     "all_gather",          "_reduce_scatter_base", "all_gather_single",
+      "reduce_scatter_single"};
+  return std::find(kFunctions.begin(), kFunctions.end(), function) != kFunctions.end();
+}
+
+bool is_from_start(const model::TraceFile& file, std::uint32_t context) {
+  return file.windows.size() == 1 && file.process.segment == 1 && file.account.rotated == 0 &&
+         match::is_recorded_from_start(file, context);
+}
+
+class Finder {
+ public:
+  Finder(const model::Traces& traces, const align::Alignment& alignment, std::int64_t min_age_ns)
+      : traces_(traces), alignment_(alignment), min_age_ns_(min_age_ns) {}
+
+  Hang find() {
+    hang_.matches = match::match_operations(traces_, align::clock_of(alignment_));
+    hang_.judgements = match::judge_all(traces_, hang_.matches, align::judging_clock(alignment_));
+    hang_.positions = find_positions(traces_, hang_.matches.communicators);
+    add_hopeless_calls(traces_, hang_.matches, hang_.judgements, hang_.positions);
+    hang_.untold = add_last_calls(traces_, alignment_, hang_.matches, hang_.judgements, min_age_ns_,
+                                  hang_.positions);
+    const InFlight in_flight = find_in_flight(traces_, hang_.matches, hang_.positions);
+    is_in_ring_ = find_rings(hang_.matches, in_flight);
+    hang_.opposite_order = find_opposite_order(traces_, hang_.matches, hang_.positions, in_flight);
+    note_positions();
+    find_stuck_operations();
+    note_newest();
+    for (std::uint32_t i = 0; i < hang_.operations.size(); ++i) {
+      find_ranks(i);
+    }
+    std::vector<std::vector<std::uint32_t>> next;
+    for (const StuckOperation& operation : hang_.operations) {
+      auto& targets = next.emplace_back();
+      for (const Blocker& blocker : operation.blockers) {
+        if (blocker.stuck_in) {
+          targets.push_back(*blocker.stuck_in);
+        }
+      }
+    }
+    hang_.cycle = find_cycle(next);
+    note_unknown();
+    return std::move(hang_);
+  }
+
+ private:
+  const match::Member& member_of(const Position& position) const {
+    return hang_.matches.communicators[position.communicator].members[position.member];
+  }
+  std::uint32_t position_of(std::uint32_t communicator, std::uint32_t member) const {
+    return first_position_[communicator] + member;
+  }
+  model::Operation operation_at(const Stuck& stuck) const {
+    const Position& position = hang_.positions[stuck.position];
+    return traces_.files[position.file].operations[position.fronts[stuck.front].operation];
+  }
+
+  void note_positions() {
+    std::set<std::pair<std::uint32_t, std::uint32_t>> seen;
+    holds_several_.resize(traces_.files.size());
+    for (std::uint32_t p = 0; p < hang_.positions.size(); ++p) {
+      const Position& position = hang_.positions[p];
+      if (position.member == 0) {
+        first_position_.push_back(p);
+      }
+      if (!seen.insert({position.communicator, position.file}).second) {
+        holds_several_[position.file] = true;
+      }
+      for (std::uint32_t f = 0; f < position.fronts.size(); ++f) {
+        fronts_[{position.file, position.fronts[f].operation}] = {p, f, 0};
+      }
+    }
+  }
+
+  // An operation of which only the call is told may be running, or may have ended since.
+  bool is_hopeless(std::size_t index) const {
+    return lacks_a_rank(hang_.matches, hang_.judgements, index) || is_in_ring_[index];
+  }
+
+  std::vector<Stuck> stuck_in(std::size_t index) {
+    const MatchedOperation& matched = hang_.matches.operations[index];
+    std::vector<Stuck> found;
+    if (fronts_.empty()) {
+      return found;
+    }
+    bool has_begun = false;
+    bool is_young = false;
+    for (const match::Part& part : parts_of(matched)) {
+      const auto front = fronts_.find({part.file, part.operation});
+      if (front == fronts_.end()) {
+        continue;
+      }
+      const Stuck& stuck = front->second;
+      const Front& at = hang_.positions[stuck.position].fronts[stuck.front];
+      if (at.waited_ns && *at.waited_ns < min_age_ns_) {
+        is_young = true;
+        continue;
+      }
+      has_begun = has_begun ||
+                  (at.stage == Stage::kCalled ? is_hopeless(index) : at.stage != Stage::kEnqueued);
+      found.push_back(stuck);
+    }
+    if (is_young && found.empty()) {
+      ++hang_.too_young[matched.communicator];
+    }
+    if (!found.empty() && !has_begun) {
+      ++hang_.enqueued_only[matched.communicator];
+      found.clear();
+    }
+    return found;
+  }
+
+  void find_stuck_operations() {
+    std::vector<std::vector<Stuck>> of_operation;
+    for (std::size_t i = 0; i < hang_.matches.operations.size(); ++i) {
+      std::vector<Stuck> found = stuck_in(i);
+      if (found.empty()) {
+        continue;
+      }
+      StuckOperation made;
+      made.matched = i;
+      made.is_doubtful = true;
+      made.is_only_called = true;
+      std::set<std::uint32_t> waiting;  // in a group a rank has several parts
+      for (const Stuck& stuck : found) {
+        const Position& position = hang_.positions[stuck.position];
+        const Front& front = position.fronts[stuck.front];
+        const std::int64_t since_ns = alignment_.to_common_ns(position.file, front.since_ns);
+        if (made.waiting.empty() || since_ns < made.since_ns) {
+          made.since_ns = since_ns;
+          made.since_file = position.file;
+        }
+        if (waiting.insert(stuck.position).second) {
+          made.waiting.push_back(stuck.position);
+        }
+        made.waited_ns = std::max(made.waited_ns, front.waited_ns);
+        made.is_only_called = made.is_only_called && front.stage == Stage::kCalled &&
+                              traces_.files[position.file].process.tells_begin;
+        made.is_doubtful = made.is_doubtful && has_lost_records(traces_.files[position.file]);
+      }
+      hang_.operations.push_back(std::move(made));
+      of_operation.push_back(std::move(found));
+    }
+    std::vector<std::uint32_t> order(hang_.operations.size());
+    for (std::uint32_t i = 0; i < order.size(); ++i) {
+      order[i] = i;
+    }
+    std::stable_sort(order.begin(), order.end(), [&](std::uint32_t a, std::uint32_t b) {
+      return hang_.operations[a].since_ns < hang_.operations[b].since_ns;
+    });
+    std::vector<StuckOperation> sorted;
+    for (std::uint32_t i = 0; i < order.size(); ++i) {
+      sorted.push_back(std::move(hang_.operations[order[i]]));
+      for (Stuck stuck : of_operation[order[i]]) {
+        stuck.node = i;
+        of_file_[hang_.positions[stuck.position].file].push_back(stuck);
+      }
+    }
+    hang_.operations = std::move(sorted);
+    for (auto& [file, all] : of_file_) {
+      std::stable_sort(all.begin(), all.end(), [&](const Stuck& a, const Stuck& b) {
+        return call_order(operation_at(a)) < call_order(operation_at(b));
+      });
+    }
+  }
+
+  // The sequence numbers that each rank has called, in communicators where something is stuck.
+  void note_newest() {
+    std::set<std::uint32_t> communicators;
+    for (const StuckOperation& operation : hang_.operations) {
+      communicators.insert(hang_.matches.operations[operation.matched].communicator);
+    }
+    for (const MatchedOperation& matched : hang_.matches.operations) {
+      if (matched.way != Way::kSequence || !communicators.contains(matched.communicator)) {
+        continue;
+      }
+      for (const match::Part& part : parts_of(matched)) {
+        const std::uint32_t position = position_of(matched.communicator, part.member);
+        auto& number = newest_[{position, matched.func}];
+        number = std::max(number, matched.number);
+        NumbersCalled& called =
+            called_.try_emplace(position, NumbersCalled{matched.number, matched.number})
+                .first->second;
+        called.oldest = std::min(called.oldest, matched.number);
+        called.newest = std::max(called.newest, matched.number);
+        const model::TraceFile& file = traces_.files[part.file];
+        if (file.process.has_common_numbers && is_joined_by_all(traces_.names.text(matched.func)) &&
+            !file.operations.terms(part.operation).in_flight) {
+          auto& finished = finished_[matched.communicator];
+          finished = std::max(finished, matched.number);
+        }
+      }
+    }
+  }
+
+  match::Parts::Range parts_of(const MatchedOperation& matched) const {
+    return match::parts_of(hang_.matches, matched);
+  }
+
+  // Finds the operation that the process of a position is stuck in: the first that it called. If a
+  // process holds several ranks of a communicator, its trace does not tell which of them calls in
+  // another communicator.
+  const Stuck* first_stuck(std::uint32_t position, bool only_others) const {
+    const Position& of = hang_.positions[position];
+    const auto found = of_file_.find(of.file);
+    if (found == of_file_.end()) {
+      return nullptr;
+    }
+    for (const Stuck& stuck : found->second) {
+      const bool is_own = stuck.position == position;
+      if (is_own ? !only_others : !holds_several_[of.file]) {
+        return &stuck;
+      }
+    }
+    return nullptr;
+  }
+
+  void add_called(StuckOperation& node, const match::Part& part, std::uint32_t position,
+                  bool others_run) {
+    const model::Operation& operation = match::operation_of(traces_, part);
+    if (operation.state == model::State::kCompleted) {
+      ++node.finished;
+      return;
+    }
+    if (!operation.in_flight) {
+      ++node.seen;
+      return;
+    }
+    const auto front = fronts_.find({part.file, part.operation});
+    if (front == fronts_.end()) {
+      if (const Stuck* const first = first_stuck(position, false);
+          first != nullptr && first->position == position) {
+        node.blockers.push_back({position, Blocker::Why::kBehind, first->node});
+      }
+      return;
+    }
+    const Stage stage = hang_.positions[position].fronts[front->second.front].stage;
+    if (stage == Stage::kKernel || stage == Stage::kNetwork) {
+      return;
+    }
+    if (const Stuck* const first = first_stuck(position, true)) {
+      const Front& other = hang_.positions[first->position].fronts[first->front];
+      const bool is_earlier = call_order(operation_at(*first)) < call_order(operation);
+      if (is_earlier || (stage == Stage::kEnqueued && other.stage == Stage::kKernel)) {
+        node.blockers.push_back({position, Blocker::Why::kNotBegun, first->node});
+        return;
+      }
+    }
+    if (stage == Stage::kEnqueued && others_run) {
+      node.blockers.push_back({position, Blocker::Why::kNotBegun, std::nullopt});
+    }
+  }
+
+  // Sends and receives are matched by counting them, on the side that waits too.
+  bool is_counted_from_start(const StuckOperation& node) const {
+    return std::all_of(node.waiting.begin(), node.waiting.end(), [&](std::uint32_t index) {
+      const Position& position = hang_.positions[index];
+      const model::TraceFile& file = traces_.files[position.file];
+      return !has_lost_records(file) && is_from_start(file, member_of(position).context);
+    });
+  }
+
+  static bool is_judged_by_moment(const model::TraceFile& file) {
+    return file.process.dump && file.process.tells_moment;
+  }
+
+  // On the common clock.
+  std::int64_t moment_of_end_ns(std::uint32_t file) const {
+    return alignment_.to_common_ns(file, end_of_trace_ns(traces_.files[file]));
+  }
+
+  std::optional<Unknown> why_unknown(const StuckOperation& node, const MatchedOperation& matched,
+                                     std::uint32_t index) const {
+    const Position& position = hang_.positions[index];
+    const model::TraceFile& file = traces_.files[position.file];
+    const bool from_start = is_from_start(file, member_of(position).context);
+    const bool are_numbered =
+        matched.way == Way::kSequence && !match::counts_only_while_recording(file.process);
+    const bool has_calls =
+        position.last_finished || position.last_started || position.last_enqueued;
+    // A full ring that keeps no call of this communicator does not tell how many there were. Where
+    // numbers count all functions, one that keeps later collectives alone does not tell of this
+    // one.
+    const auto called = called_.find(index);
+    const bool begins_after = !file.process.tells_begin && matched.way == Way::kSequence &&
+                              (called == called_.end() || called->second.oldest > matched.number);
+    const bool is_overwritten = file.account.rotated > 0 && (!has_calls || begins_after);
+    // The last one whose record is damaged may be another call.
+    const bool is_doubtful =
+        position.last_enqueued && match::is_damaged(file, *position.last_enqueued);
+    if (has_lost_records(file) || is_overwritten || is_doubtful || !(from_start || are_numbered)) {
+      return Unknown::kLost;
+    }
+    if (matched.way == Way::kPair && !is_counted_from_start(node)) {
+      return Unknown::kLost;
+    }
+    if (!file.windows.empty() && file.windows.rbegin()->second.end_ns) {
+      return Unknown::kLost;
+    }
+    const auto newest = newest_.find({index, matched.func});
+    if (matched.way == Way::kSequence && newest != newest_.end() &&
+        newest->second > matched.number) {
+      return Unknown::kLost;
+    }
+    if (!file.closed) {
+      return Unknown::kNotWritten;
+    }
+    // No rank has finished a function that waits for all ranks without this one.
+    const auto finished = finished_.find(matched.communicator);
+    if (file.process.has_common_numbers && called != called_.end() && finished != finished_.end() &&
+        called->second.newest < finished->second) {
+      return Unknown::kEndsBefore;
+    }
+    // A process that has ended or died does not join later; one that was dumped might have. If a
+    // dump does not tell its moment, the dumps are judged as they are.
+    if (is_judged_by_moment(file)) {
+      const std::int64_t end_ns = moment_of_end_ns(position.file);
+      const auto spare_ns = alignment_.uncertainty_ns(position.file, node.since_file, end_ns)
+                                .value_or(align::kUnboundClocks_ns);
+      if (static_cast<double>(elapsed_ns(node.since_ns, end_ns)) <
+          static_cast<double>(min_age_ns_) + static_cast<double>(spare_ns)) {
+        return Unknown::kEndsBefore;
+      }
+    }
+    return std::nullopt;
+  }
+
+  void add_absent(StuckOperation& node, const MatchedOperation& matched, std::uint32_t position) {
+    if (match::was_overwritten(member_of(hang_.positions[position]), matched)) {
+      return;
+    }
+    if (const auto why = why_unknown(node, matched, position)) {
+      // If only calls are told, numbers count the calls of all functions: this rank has made
+      // another one in its place.
+      const model::TraceFile& file = traces_.files[hang_.positions[position].file];
+      if (!file.process.tells_begin && node.differs == "function") {
+        return;
+      }
+      if (const auto rank = hang_.positions[position].rank) {
+        node.unknown[static_cast<std::size_t>(*why)].push_back(*rank);
+      }
+      return;
+    }
+    Blocker blocker{position, Blocker::Why::kNotJoined, std::nullopt};
+    const std::uint32_t file = hang_.positions[position].file;
+    if (is_judged_by_moment(traces_.files[file]) &&
+        !alignment_.uncertainty_ns(file, node.since_file, node.since_ns)) {
+      blocker.supposed_ns = elapsed_ns(node.since_ns, moment_of_end_ns(file));
+    }
+    if (const Stuck* const first = first_stuck(position, false)) {
+      blocker.stuck_in = first->node;
+    }
+    node.blockers.push_back(blocker);
+  }
+
+  void compare(StuckOperation& node, const MatchedOperation& matched) const {
+    if (hang_.judgements[node.matched].verdict == match::Verdict::kFunctionMismatch) {
+      node.differs = "function";
+      return;
+    }
+    if (hang_.judgements[node.matched].difference == match::Difference::kTotals) {
+      node.differs = "totals";
+      return;
+    }
+    const model::Operation& first = match::operation_of(traces_, parts_of(matched).front());
+    for (const match::Part& part : parts_of(matched)) {
+      const model::Operation& other = match::operation_of(traces_, part);
+      if (first.bytes && other.bytes && *first.bytes != *other.bytes) {
+        node.differs = "bytes";
+      } else if (matched.way == Way::kPair) {
+        continue;
+      } else if (first.root && other.root && *first.root != *other.root) {
+        node.differs = "root";
+      } else if (first.datatype != other.datatype && first.datatype != model::kNoName &&
+                 other.datatype != model::kNoName &&
+                 traces_.files[part.file].process.abi ==
+                     traces_.files[parts_of(matched).front().file].process.abi) {
+        node.differs = "datatype";
+      }
+    }
+  }
+
+  void find_ranks(std::uint32_t index) {
+    StuckOperation& node = hang_.operations[index];
+    const MatchedOperation& matched = hang_.matches.operations[node.matched];
+    const auto& members = hang_.matches.communicators[matched.communicator].members;
+    compare(node, matched);
+    std::map<std::uint32_t, match::Part> called;  // by member
+    bool others_run = false;
+    for (const match::Part& part : parts_of(matched)) {
+      called[part.member] = part;
+      const auto front = fronts_.find({part.file, part.operation});
+      if (front != fronts_.end()) {
+        const Stuck& at = front->second;
+        const Stage stage = hang_.positions[at.position].fronts[at.front].stage;
+        others_run = others_run || stage == Stage::kKernel || stage == Stage::kNetwork;
+      }
+    }
+    const bool is_pair = matched.way == Way::kPair;
+    std::set<std::uint32_t> ends = {matched.source, matched.destination};
+    for (std::uint32_t m = 0; m < members.size(); ++m) {
+      const auto rank = hang_.positions[position_of(matched.communicator, m)].rank;
+      if (is_pair && !(rank && ends.erase(*rank) > 0)) {
+        continue;
+      }
+      const std::uint32_t position = position_of(matched.communicator, m);
+      if (const auto found = called.find(m); found != called.end()) {
+        add_called(node, found->second, position, others_run);
+      } else {
+        add_absent(node, matched, position);
+      }
+    }
+    if (is_pair) {
+      node.unknown[static_cast<std::size_t>(Unknown::kNoTrace)].assign(ends.begin(), ends.end());
+    } else if (!hang_.without_trace.contains(matched.communicator)) {
+      hang_.without_trace[matched.communicator] =
+          match::ranks_without_trace(hang_.matches.communicators[matched.communicator]);
+    }
+  }
+
+  bool has_unknown_rank(const StuckOperation& node) const {
+    const auto& matched = hang_.matches.operations[node.matched];
+    return std::any_of(node.unknown.begin(), node.unknown.end(),
+                       [](const auto& ranks) { return !ranks.empty(); }) ||
+           (matched.way != Way::kPair && !hang_.without_trace.at(matched.communicator).empty());
+  }
+
+  // An operation that waits for one of which nothing is known is not known either.
+  void note_unknown() {
+    std::vector<std::uint32_t> known;
+    for (std::uint32_t i = 0; i < hang_.operations.size(); ++i) {
+      StuckOperation& node = hang_.operations[i];
+      const bool waits_for_one = std::any_of(
+          node.blockers.begin(), node.blockers.end(),
+          [](const Blocker& b) { return b.why == Blocker::Why::kNotJoined || !b.stuck_in; });
+      const auto cycle = std::find(hang_.cycle.begin(), hang_.cycle.end(), i);
+      node.is_unknown = (node.is_only_called || !node.waited_ns) && node.differs.empty() &&
+                        !waits_for_one && cycle == hang_.cycle.end() && has_unknown_rank(node);
+      if (!node.is_unknown) {
+        known.push_back(i);
+      }
+    }
+    while (!known.empty()) {
+      const std::uint32_t target = known.back();
+      known.pop_back();
+      for (std::uint32_t i = 0; i < hang_.operations.size(); ++i) {
+        StuckOperation& node = hang_.operations[i];
+        if (node.is_unknown &&
+            std::any_of(node.blockers.begin(), node.blockers.end(),
+                        [&](const Blocker& b) { return b.stuck_in == target; })) {
+          node.is_unknown = false;
+          known.push_back(i);
+        }
+      }
+    }
+  }
+
+  const model::Traces& traces_;
+  const align::Alignment& alignment_;
+  const std::int64_t min_age_ns_;
+  Hang hang_;
+  std::vector<bool> is_in_ring_;               // find_rings()
+  std::vector<std::uint32_t> first_position_;  // of each communicator
+  std::vector<bool> holds_several_;            // by file: several ranks of one communicator
+  std::map<std::pair<std::uint32_t, std::uint32_t>, Stuck> fronts_;  // by file and operation
+  std::map<std::uint32_t, std::vector<Stuck>> of_file_;              // in the order of the calls
+  std::map<std::pair<std::uint32_t, model::NameId>, std::uint64_t> newest_;
+  std::map<std::uint32_t, NumbersCalled> called_;    // by position
+  std::map<std::uint32_t, std::uint64_t> finished_;  // by communicator: see is_joined_by_all()
+};
+
+}  // namespace
+
+Hang find_hang(const model::Traces& traces, const align::Alignment& alignment,
+               std::int64_t min_age_ns) {
+  return Finder(traces, alignment, min_age_ns).find();
+}
+
+}  // namespace ringside::metrics

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "analyzer/metrics/hang/hang_selection.h"
+
+#include <utility>
+
+namespace ringside::metrics {
+namespace {
+
+// The operations of chosen communicators, and all that one of these leads to.
+std::vector<bool> operations_to_keep(const match::Selection& selection, const Hang& hang) {
+  std::vector<bool> is_kept(hang.operations.size());
+  std::vector<std::uint32_t> reached;
+  const auto reach = [&](std::uint32_t operation) {
+    if (!is_kept[operation]) {
+      is_kept[operation] = true;
+      reached.push_back(operation);
+    }
+  };
+  for (std::uint32_t i = 0; i < hang.operations.size(); ++i) {
+    const auto& matched = hang.matches.operations[hang.operations[i].matched];
+    if (match::is_chosen(selection, hang.matches.communicators[matched.communicator])) {
+      reach(i);
+    }
+  }
+  while (!reached.empty()) {
+    const std::uint32_t operation = reached.back();
+    reached.pop_back();
+    for (const Blocker& blocker : hang.operations[operation].blockers) {
+      if (blocker.stuck_in) {
+        reach(*blocker.stuck_in);
+      }
+    }
+  }
+  return is_kept;
+}
+
+}  // namespace
+
+void choose_communicators(const match::Selection& selection, Hang& hang) {
+  if (selection.communicators.empty()) {
+    return;
+  }
+  const std::vector<bool> is_kept = operations_to_keep(selection, hang);
+  hang.is_hidden.resize(hang.matches.communicators.size());
+  for (std::size_t i = 0; i < hang.is_hidden.size(); ++i) {
+    hang.is_hidden[i] = !match::is_chosen(selection, hang.matches.communicators[i]);
+  }
+  std::vector<std::uint32_t> number(is_kept.size());  // of those that stay, their new index
+  std::vector<StuckOperation> kept;
+  for (std::size_t i = 0; i < is_kept.size(); ++i) {
+    if (is_kept[i]) {
+      number[i] = static_cast<std::uint32_t>(kept.size());
+      hang.is_hidden[hang.matches.operations[hang.operations[i].matched].communicator] = false;
+      kept.push_back(std::move(hang.operations[i]));
+    }
+  }
+  for (StuckOperation& operation : kept) {
+    for (Blocker& blocker : operation.blockers) {
+      if (blocker.stuck_in) {
+        blocker.stuck_in = number[*blocker.stuck_in];
+      }
+    }
+  }
+  // An operation that leads to one of the cycle leads to all of it.
+  if (!hang.cycle.empty() && !is_kept[hang.cycle.front()]) {
+    hang.cycle.clear();
+  }
+  for (std::uint32_t& operation : hang.cycle) {
+    operation = number[operation];
+  }
+  hang.operations = std::move(kept);
+  std::erase_if(hang.enqueued_only, [&](const auto& of) { return hang.is_hidden[of.first]; });
+  std::erase_if(hang.untold, [&](const UntoldCall& call) {
+    return hang.is_hidden[hang.matches.operations[call.matched].communicator];
+  });
+  std::erase_if(hang.too_young, [&](const auto& of) { return hang.is_hidden[of.first]; });
+}
+
+}  // namespace ringside::metrics

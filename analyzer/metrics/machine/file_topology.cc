@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "analyzer/metrics/machine/file_topology.h"
+
+#include <algorithm>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "analyzer/metrics/machine/machine_health.h"
+
+namespace ringside::metrics {
+namespace {
+
+// Switches give most GPUs the same number of links to each other. A GPU that has fewer links to
+// each of them has lost some.
+void find_few_links(const Topology& topology, const NvLinkDomain& domain, const std::string& link,
+                    std::vector<TopologyFinding>& findings) {
+  constexpr std::size_t kFewest = 3;
+  const auto& links = domain.mesh->links;
+  std::vector<std::uint32_t> most;
+  std::map<std::uint32_t, std::size_t> counts;
+  for (const auto& row : links) {
+    ++counts[most.emplace_back(*std::max_element(row.begin(), row.end()))];
+  }
+  const auto usual = std::max_element(
+      counts.begin(), counts.end(),
+      [](const auto& one, const auto& other) { return one.second < other.second; });
+  if (usual->second < kFewest || usual->second * 2 <= most.size()) {
+    return;
+  }
+  for (std::size_t one = 0; one < links.size(); ++one) {
+    for (std::size_t other = 0; other < links.size(); ++other) {
+      if (one != other && most[one] == usual->first && most[other] == usual->first &&
+          links[one][other] != usual->first) {
+        return;  // there are no switches
+      }
+    }
+  }
+  for (std::size_t i = 0; i < most.size(); ++i) {
+    const RankGpu& rank = topology.ranks[domain.ranks[i]];
+    if (most[i] < usual->first) {
+      findings.push_back({"link-down",
+                          rank.label + " of " + rank.host + " has " + std::to_string(most[i]) +
+                              ' ' + link + "s to each of the others, which have " +
+                              std::to_string(usual->first) + " to each other.",
+                          false, rank.host, rank.gpu->pci});
+    }
+  }
+}
+
+}  // namespace
+
+std::pair<std::uint32_t, std::uint32_t> link_range(const Mesh& mesh) {
+  std::uint32_t least = UINT32_MAX;
+  std::uint32_t most = 0;
+  for (std::size_t one = 0; one < mesh.links.size(); ++one) {
+    for (std::size_t other = 0; other < mesh.links.size(); ++other) {
+      if (one != other) {
+        least = std::min(least, mesh.links[one][other]);
+        most = std::max(most, mesh.links[one][other]);
+      }
+    }
+  }
+  return {least == UINT32_MAX ? 0 : least, most};
+}
+
+Topology topology_of(const model::TopologyFile& file) {
+  Topology topology;
+  std::vector<std::vector<MeshGpu>> gpus;  // by domain
+  for (const model::TopologyHost& host : file.hosts) {
+    HostMachine& machine = topology.hosts.emplace_back();
+    machine.host = file.hosts.size() == 1 ? file.source : host.name;
+    machine.first = machine.last = &host.machine;
+    for (std::size_t i = 0; i < host.machine.gpus.size(); ++i) {
+      RankGpu& rank = topology.ranks.emplace_back();
+      rank.label = host.labels[i];
+      rank.host = machine.host;
+      rank.gpu = &host.machine.gpus[i];
+      const MeshGpu gpu = {rank.label, rank.host, rank.gpu};
+      const std::string name = domain_of(gpu);
+      auto domain = std::find_if(topology.domains.begin(), topology.domains.end(),
+                                 [&](const NvLinkDomain& one) { return one.name == name; });
+      if (domain == topology.domains.end()) {
+        domain = topology.domains.insert(domain, NvLinkDomain{name, {}, {}, std::nullopt, {}});
+        gpus.emplace_back();
+      }
+      if (domain->hosts.empty() || domain->hosts.back() != rank.host) {
+        domain->hosts.push_back(rank.host);
+      }
+      domain->ranks.push_back(static_cast<std::uint32_t>(topology.ranks.size() - 1));
+      gpus[static_cast<std::size_t>(domain - topology.domains.begin())].push_back(gpu);
+    }
+  }
+  std::vector<Seen> all;
+  for (std::size_t i = 0; i < gpus.size(); ++i) {
+    NvLinkDomain& domain = topology.domains[i];
+    domain.mesh = make_mesh(gpus[i], domain.refusal);
+    Seen& seen = all.emplace_back(Seen{domain.name, {}});
+    seen.facts["number of GPUs"] = std::to_string(domain.ranks.size());
+    if (domain.mesh) {
+      find_few_links(topology, domain, file.link, topology.findings);
+      const auto [least, most] = link_range(*domain.mesh);
+      seen.facts[file.link + "s between any two GPUs"] =
+          std::to_string(least) + (least == most ? "" : " to " + std::to_string(most));
+    }
+  }
+  for (const std::string& text : differences(all, "hosts", true)) {
+    topology.findings.push_back(
+        {"topology-differs", "The hosts are not alike: " + text + '.', false});
+  }
+  return topology;
+}
+
+}  // namespace ringside::metrics

@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "analyzer/metrics/overlap/time_shares.h"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <iterator>
+#include <limits>
+#include <string_view>
+#include <utility>
+
+#include "analyzer/metrics/interval_sweep.h"
+#include "analyzer/metrics/own_calls.h"
+#include "analyzer/model/parallel.h"
+#include "analyzer/model/saturating.h"
+
+namespace ringside::metrics {
+namespace {
+
+// "rank 9" before "rank 10"; what has no number behind all others.
+std::uint64_t number_of(std::string_view label) {
+  std::uint64_t number = std::numeric_limits<std::uint64_t>::max();
+  constexpr std::string_view kPrefix = "rank ";
+  if (label.starts_with(kPrefix)) {
+    std::from_chars(label.data() + kPrefix.size(), label.data() + label.size(), number);
+  }
+  return number;
+}
+
+// A rank in one operation.
+struct Stay {
+  std::int64_t call_ns = 0;
+  std::int64_t arrival_ns = 0;
+  std::int64_t complete_ns = 0;  // surely nobody was waited for after that
+  std::int64_t end_ns = 0;
+};
+
+void divide_time(const std::vector<Stay>& stays, RankShares& rank) {
+  // From the call, from the arrival, and from the moment since which nobody was waited for.
+  std::array<std::vector<std::pair<std::int64_t, std::int64_t>>, 3> until_end;
+  std::int64_t first_ns = std::numeric_limits<std::int64_t>::max();
+  std::int64_t last_ns = std::numeric_limits<std::int64_t>::min();
+  for (const Stay& stay : stays) {
+    if (stay.call_ns < stay.end_ns) {
+      until_end[0].emplace_back(stay.call_ns, stay.end_ns);
+      until_end[1].emplace_back(stay.arrival_ns, stay.end_ns);
+      until_end[2].emplace_back(stay.complete_ns, stay.end_ns);
+      first_ns = std::min(first_ns, stay.call_ns);
+      last_ns = std::max(last_ns, stay.end_ns);
+    }
+  }
+  // A rank may do several of these at once. Then transfer counts before waiting, and both count
+  // before being enqueued.
+  const std::int64_t called_ns = union_ns(until_end[0]);
+  const std::int64_t arrived_ns = union_ns(until_end[1]);
+  rank.transfer_ns = union_ns(until_end[2]);
+  rank.waiting_ns = arrived_ns - rank.transfer_ns;
+  rank.enqueued_ns = called_ns - arrived_ns;
+  rank.span_ns = first_ns < last_ns ? subtract_saturating(last_ns, first_ns) : 0;
+  rank.outside_ns = rank.span_ns - called_ns;
+}
+
+bool is_before(const RankShares& a, const RankShares& b) {
+  return std::pair(number_of(a.label), a.rank) < std::pair(number_of(b.label), b.rank);
+}
+
+}  // namespace
+
+void FoundShares::take(FoundShares&& more) {
+  const auto middle = static_cast<std::ptrdiff_t>(ranks.size());
+  ranks.insert(ranks.end(), std::make_move_iterator(more.ranks.begin()),
+               std::make_move_iterator(more.ranks.end()));
+  std::inplace_merge(ranks.begin(), ranks.begin() + middle, ranks.end(), is_before);
+  first_call_ns = std::min(first_call_ns, more.first_call_ns);
+}
+
+void Stays::Counts::take(const Counts& more) {
+  operations += more.operations;
+  without_times += more.without_times;
+  undivided += more.undivided;
+  open_ns = add_saturating(open_ns, more.open_ns);
+}
+
+void Stays::take(Stays&& more) {
+  for (const auto& [rank, own] : more.counts) {
+    counts[rank].take(own);
+  }
+  table.take(std::move(more.table));
+  first_call_ns = std::min(first_call_ns, more.first_call_ns);
+}
+
+TimeShares::TimeShares(const facts::Facts& facts, std::size_t parts)
+    : facts_(facts),
+      who_(facts.traces(), facts.matches()),
+      parts_(parts),
+      of_thread_(core_count()) {
+  for (OfThread& own : of_thread_) {
+    own.counts.resize(who_.all().size());
+    own.tables.resize(parts_);
+  }
+}
+
+void TimeShares::add(std::size_t thread, const facts::SeenOperation& seen) {
+  const std::uint32_t communicator = facts_.matches().operations[seen.index].communicator;
+  const std::span<const match::Part> parts = seen.parts;
+  OfThread& own = of_thread_[thread];
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    const std::int64_t call_ns = call_time(seen.executions[i]).value_or(0);
+    own.first_call_ns =
+        std::min(own.first_call_ns, facts_.alignment().to_common_ns(parts[i].file, call_ns));
+    if (i == 0 || parts[i].member != parts[i - 1].member) {
+      Stays::Counts& rank = own.counts[who_.of(communicator, parts[i].member)];
+      ++rank.operations;
+      ++rank.without_times;
+    }
+  }
+  if (!seen.facts.is_impossible) {
+    add_stays(seen, own);
+  }
+}
+
+void TimeShares::add_stays(const facts::SeenOperation& seen, OfThread& own) const {
+  const match::MatchedOperation& operation = facts_.matches().operations[seen.index];
+  for (const facts::RankTimes& row : seen.rows) {
+    if (!row.has_execution) {
+      continue;
+    }
+    const std::uint32_t number = who_.of(operation.communicator, row.member);
+    Stays::Counts& rank = own.counts[number];
+    --rank.without_times;
+    // If more than half of its time in the operation is open, its waiting is not known.
+    const std::int64_t open_ns =
+        subtract_saturating(std::min(row.wait.most_ns, row.wall_ns()), row.wait.least_ns);
+    rank.undivided += open_ns > row.wall_ns() / 2 ? 1 : 0;
+    rank.open_ns = add_saturating(rank.open_ns, open_ns);
+    const model::Execution& one = seen.executions[row.part - operation.first_part];
+    const std::int64_t queued_ns =
+        row.open_ns > 0 ? 0 : subtract_saturating(*one.start_ns, *call_time(one));
+    const std::int64_t call_ns =
+        subtract_saturating(row.arrival_ns, std::max<std::int64_t>(queued_ns, 0));
+    own.tables[number % parts_].push_back({number, call_ns, row.arrival_ns,
+                                           add_saturating(row.arrival_ns, row.wait.least_ns),
+                                           row.end_ns});
+  }
+}
+
+Stays TimeShares::take(std::size_t part) {
+  Stays stays;
+  for (OfThread& own : of_thread_) {
+    for (std::size_t rank = part; rank < own.counts.size(); rank += parts_) {
+      if (own.counts[rank].operations > 0) {
+        stays.counts[static_cast<std::uint32_t>(rank)].take(own.counts[rank]);
+      }
+    }
+    stays.table.take(std::move(own.tables[part]));
+    stays.first_call_ns = std::min(stays.first_call_ns, own.first_call_ns);
+  }
+  return stays;
+}
+
+FoundShares TimeShares::sum_up(Stays&& stays) const {
+  std::map<std::uint32_t, std::vector<Stay>> of_rank;
+  for (std::size_t i = 0; i < stays.table.size(); ++i) {
+    const auto [rank, call_ns, arrival_ns, complete_ns, end_ns] = stays.table.first(i);
+    of_rank[static_cast<std::uint32_t>(rank)].push_back({call_ns, arrival_ns, complete_ns, end_ns});
+  }
+  stays.table = {};
+  FoundShares found;
+  found.first_call_ns = stays.first_call_ns;
+  for (const auto& [number, counts] : stays.counts) {
+    RankShares& rank = found.ranks.emplace_back();
+    rank.rank = number;
+    rank.label = who_.all()[number].label;
+    rank.host = facts_.traces().files[who_.all()[number].file].process.host;
+    rank.operations = counts.operations;
+    rank.without_times = counts.without_times;
+    rank.undivided = counts.undivided;
+    rank.open_ns = counts.open_ns;
+  }
+  for_each_on_cores(found.ranks.size(), [&](std::size_t, std::size_t i) {
+    const auto own = of_rank.find(found.ranks[i].rank);
+    divide_time(own == of_rank.end() ? std::vector<Stay>() : std::move(own->second),
+                found.ranks[i]);
+  });
+  std::sort(found.ranks.begin(), found.ranks.end(), is_before);
+  return found;
+}
+
+FoundShares TimeShares::finish() {
+  FoundShares found;
+  for (std::size_t part = 0; part < parts_; ++part) {
+    found.take(sum_up(take(part)));
+  }
+  return found;
+}
+
+}  // namespace ringside::metrics

@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Divides the time of each rank: every moment from its first call to its last end counts in one of
+// four shares. docs/metrics.md defines them.
+#ifndef RINGSIDE_ANALYZER_METRICS_OVERLAP_TIME_SHARES_H
+#define RINGSIDE_ANALYZER_METRICS_OVERLAP_TIME_SHARES_H
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "analyzer/facts/facts.h"
+#include "analyzer/metrics/global_ranks.h"
+#include "analyzer/model/packed_table.h"
+
+namespace ringside::metrics {
+
+/// The shares of one rank, which sum up to span_ns. If several hold at one moment, the first
+/// counts.
+struct RankShares {
+  std::uint32_t rank = 0;  // as in GlobalRanks
+  std::string label;
+  std::string host;
+  std::uint64_t operations = 0;
+  std::uint64_t without_times = 0;  // of them, those whose execution is not known: in no share
+  std::uint64_t undivided = 0;      // whose waiting is open by more than half of their time
+  std::int64_t span_ns = 0;         // from the first call to the last end
+  std::int64_t transfer_ns = 0;     // an operation ran, and it may have had all that it needs
+  std::int64_t waiting_ns = 0;      // an operation ran, and surely waited for another rank
+  std::int64_t open_ns = 0;         // of transfer_ns, so much may be waiting at most
+  std::int64_t enqueued_ns = 0;     // called, and not begun
+  std::int64_t outside_ns = 0;      // nothing was called
+
+  /// False if the waiting is not known: waiting_ns is 0 then, and says nothing.
+  bool knows_waiting() const { return undivided == 0 || waiting_ns > 0; }
+
+  template <typename Archive>
+  void transfer(Archive& archive) {
+    archive(rank, label, host, operations, without_times, undivided, span_ns, transfer_ns,
+            waiting_ns, open_ns, enqueued_ns, outside_ns);
+  }
+};
+
+/// The shares of the ranks that have operations, by number, and the first call of all.
+struct FoundShares {
+  static constexpr std::int64_t kNever_ns = std::numeric_limits<std::int64_t>::max();
+
+  std::vector<RankShares> ranks;
+  std::int64_t first_call_ns = kNever_ns;  // epoch, common clock
+
+  /// Joins what was found of other ranks.
+  void take(FoundShares&& more);
+
+  template <typename Archive>
+  void transfer(Archive& archive) {
+    archive(ranks, first_call_ns);
+  }
+};
+
+/// The times of some ranks in some operations.
+struct Stays {
+  /// These members of RankShares.
+  struct Counts {
+    std::uint64_t operations = 0;
+    std::uint64_t without_times = 0;
+    std::uint64_t undivided = 0;
+    std::int64_t open_ns = 0;
+
+    void take(const Counts& more);
+  };
+  /// The columns: the rank; its call, its arrival, the moment after which it surely waited for
+  /// nobody, and its end.
+  using Table = model::PackedTable<std::array<std::size_t, 5>{0, 1, 1, 2, 3}>;
+
+  std::map<std::uint32_t, Counts> counts;  // by rank
+  Table table;
+  std::int64_t first_call_ns = FoundShares::kNever_ns;
+
+  /// Joins those in other operations.
+  void take(Stays&& more);
+
+  template <typename Archive>
+  void transfer(Archive& archive) {
+    archive(counts, table, first_call_ns);
+  }
+};
+
+/// Finds the shares of each rank of the job.
+class TimeShares {
+ public:
+  /// `parts`: so many groups of ranks are looked at one after the other, which takes less memory.
+  explicit TimeShares(const facts::Facts& facts, std::size_t parts = 32);
+
+  /// As facts::Fold.
+  void add(std::size_t thread, const facts::SeenOperation& seen);
+
+  /// To be called once.
+  FoundShares finish();
+
+  // The same in steps, where the operations of a rank are in several processes.
+  /// Gives away what was added of the ranks of one part.
+  Stays take(std::size_t part);
+  /// `stays`: of some ranks in all operations.
+  FoundShares sum_up(Stays&& stays) const;
+
+ private:
+  struct OfThread {
+    std::vector<Stays::Counts> counts;  // by rank, as in GlobalRanks
+    std::vector<Stays::Table> tables;   // by part
+    std::int64_t first_call_ns = FoundShares::kNever_ns;
+  };
+
+  void add_stays(const facts::SeenOperation& seen, OfThread& own) const;
+
+  const facts::Facts& facts_;
+  const GlobalRanks who_;
+  const std::size_t parts_;
+  std::vector<OfThread> of_thread_;
+};
+
+}  // namespace ringside::metrics
+
+#endif  // RINGSIDE_ANALYZER_METRICS_OVERLAP_TIME_SHARES_H

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "analyzer/report/document/slow_text.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "analyzer/report/document/numbers.h"
+
+namespace ringside::report {
+
+using replay::Group;
+using replay::Job;
+using replay::Slow;
+
+std::string percent_text(double part) {
+  return fixed(100 * part, 1) + " %";
+}
+
+std::string rank_name(const Job& job, std::uint32_t rank) {
+  const replay::JobRank& one = job.ranks[rank];
+  return one.host.empty() ? one.label : one.label + " (" + one.host + ")";
+}
+
+std::string names_of(const Slow& slow, const Job& job) {
+  if (slow.group == Group::kRank) {
+    return rank_name(job, slow.ranks.front());
+  }
+  if (slow.group == Group::kHost) {
+    return "host " + job.ranks[slow.ranks.front()].host;
+  }
+  constexpr std::size_t kNamed = 4;
+  const std::size_t count = slow.ranks.size();
+  const std::size_t named = count > kNamed ? kNamed - 1 : count;
+  std::string text;
+  for (std::size_t i = 0; i < named; ++i) {
+    text += (i == 0 ? "" : i + 1 == count ? " and " : ", ") + job.ranks[slow.ranks[i]].label;
+  }
+  return count > named ? text + " and " + std::to_string(count - named) + " more" : text;
+}
+
+bool are_several(const Slow& slow) {
+  return slow.group == Group::kRole || slow.group == Group::kSeveral;
+}
+
+std::string slow_sentence(const Slow& slow, const Job& job) {
+  std::string text = capitalised(names_of(slow, job)) + (are_several(slow) ? " slow" : " slows") +
+                     " the job by about " + percent_text(slow.cost.best) + " (" +
+                     fixed(100 * slow.cost.least, 1) + " to " + percent_text(slow.cost.most) + ")";
+  if (slow.is_once()) {
+    const double wall_ns = static_cast<double>(job.wall_ns());
+    return text + ": once, by " + human_duration(slow.cost.best * wall_ns) + " in iteration " +
+           std::to_string(slow.first_slow) + " of " + std::to_string(slow.iterations);
+  }
+  if (slow.first_slow > slow.iterations / 10 &&
+      2 * slow.slow_iterations > slow.iterations - slow.first_slow) {
+    text += ", since iteration " + std::to_string(slow.first_slow);
+  } else if (2 * slow.slow_iterations < slow.iterations) {
+    text += ", in " + std::to_string(slow.slow_iterations) + " of " +
+            counted(slow.iterations, "iteration");
+  }
+  return text;
+}
+
+Finding slow_finding(const replay::RunReplay& run) {
+  const Slow& worst = *run.slow().worst;
+  const bool is_start = worst.is_once() && worst.first_slow == 0;
+  return {is_start ? Severity::kNote : Severity::kError, "straggler",
+          slow_sentence(worst, run.job())};
+}
+
+std::string unseen_sentence(const replay::Replays& replays) {
+  const replay::Coverage& coverage = replays.coverage;
+  const std::string command = "; `ringside run -- COMMAND` records it";
+  if (coverage.operations > 0 && coverage.seen == 0) {
+    return "who slows the job cannot be seen: no operation was seen to run on all of its ranks" +
+           command;
+  }
+  if (!coverage.is_enough()) {
+    return std::to_string(coverage.operations - coverage.seen) + " of " +
+           counted(coverage.operations, "operation") +
+           " were not seen to run on all of their ranks: who slows the job is computed from the "
+           "others" +
+           command;
+  }
+  const bool is_possible = std::all_of(replays.runs.begin(), replays.runs.end(),
+                                       [](const auto& run) { return run->is_possible(); });
+  return is_possible ? ""
+                     : "who slows the job cannot be computed: a replay of what was recorded does "
+                       "not take the time that the job took";
+}
+
+}  // namespace ringside::report

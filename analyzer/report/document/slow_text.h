@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Who slows a job, in words: the same in every command.
+#ifndef RINGSIDE_ANALYZER_REPORT_DOCUMENT_SLOW_TEXT_H
+#define RINGSIDE_ANALYZER_REPORT_DOCUMENT_SLOW_TEXT_H
+
+#include <cstdint>
+#include <string>
+
+#include "analyzer/replay/run_replay.h"
+#include "analyzer/report/document/document.h"
+
+namespace ringside::report {
+
+/// "12.3 %", of a part.
+std::string percent_text(double part);
+
+/// "rank 3 (node0)".
+std::string rank_name(const replay::Job& job, std::uint32_t rank);
+
+/// "rank 3 (node0)", "host node0", "rank 6, rank 7 and 2 more".
+std::string names_of(const replay::Slow& slow, const replay::Job& job);
+/// Whether a verb after names_of() is in the plural.
+bool are_several(const replay::Slow& slow);
+
+/// "Rank 3 (node1) slows the job by about 10.1 % (8.0 to 12.3 %), since iteration 51"
+std::string slow_sentence(const replay::Slow& slow, const replay::Job& job);
+
+/// The sentence of the worst of a run, as a finding: a note if it was slow in the first iteration
+/// only, as a rank is that starts late.
+Finding slow_finding(const replay::RunReplay& run);
+
+/// What cannot be said of who slows the job, and the command that would tell; empty: all can.
+std::string unseen_sentence(const replay::Replays& replays);
+
+}  // namespace ringside::report
+
+#endif  // RINGSIDE_ANALYZER_REPORT_DOCUMENT_SLOW_TEXT_H

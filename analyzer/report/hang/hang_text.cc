@@ -1,0 +1,209 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "analyzer/report/hang/hang_text.h"
+
+#include <algorithm>
+#include <array>
+
+#include "analyzer/report/document/document.h"
+#include "analyzer/report/document/numbers.h"
+#include "analyzer/report/summary/summary.h"
+#include "plugin/assemble/operation_name.h"
+
+namespace ringside::report {
+namespace {
+
+using metrics::Blocker;
+using metrics::StuckOperation;
+using metrics::WaitsFor;
+
+constexpr std::size_t kNamed = 4;  // ranks whose host and process are told in a sentence
+
+}  // namespace
+
+std::string rank_ranges(std::vector<std::uint32_t> ranks, bool with_word) {
+  std::sort(ranks.begin(), ranks.end());
+  std::string text = !with_word ? "" : ranks.size() == 1 ? "rank " : "ranks ";
+  for (std::size_t i = 0; i < ranks.size();) {
+    std::size_t last = i;
+    while (last + 1 < ranks.size() && ranks[last + 1] == ranks[last] + 1) {
+      ++last;
+    }
+    text += (i == 0 ? "" : ", ") + std::to_string(ranks[i]);
+    if (last > i) {
+      text += (last > i + 1 ? "-" : ", ") + std::to_string(ranks[last]);
+    }
+    i = last + 1;
+  }
+  return text;
+}
+
+const char* cause_name(Cause cause) {
+  constexpr std::array<const char*, 7> kNames = {"mismatch", "deadlock",  "not_joined", "not_begun",
+                                                 "waits",    "undecided", "all_joined"};
+  return kNames[static_cast<std::size_t>(cause)];
+}
+
+const char* stage_name(metrics::Stage stage) {
+  constexpr std::array<const char*, 6> kNames = {
+      "in the call",           "enqueued, kernel not begun", "called, not seen to finish",
+      "proxy operations open", "network has moved bytes",    "kernel has begun"};
+  return kNames[static_cast<std::size_t>(stage)];
+}
+
+const char* waits_for_name(WaitsFor waits_for) {
+  constexpr std::array<const char*, 6> kNames = {"unknown", "GPU",  "peer's credit",
+                                                 "network", "data", "flush"};
+  return kNames[static_cast<std::size_t>(waits_for)];
+}
+
+std::string HangText::label(std::uint32_t communicator) const {
+  return label_of(hang_.matches.communicators[communicator]);
+}
+
+std::string HangText::name_of(const model::Operation& operation) const {
+  const std::string function(traces_.names.text(operation.func));
+  return operation.seq ? assemble::numbered(function, *operation.seq)
+         : operation.peer
+             ? function + (function == "Recv" ? " from " : " to ") + std::to_string(*operation.peer)
+             : function;
+}
+
+std::string HangText::short_name_of(std::uint32_t operation) const {
+  const auto& matched = hang_.matches.operations[hang_.operations[operation].matched];
+  if (matched.way == match::Way::kPair) {
+    return "send from rank " + std::to_string(matched.source) + " to rank " +
+           std::to_string(matched.destination);
+  }
+  return match::operation_text(traces_, matched);
+}
+
+std::string HangText::name_of(std::uint32_t operation) const {
+  const auto& matched = hang_.matches.operations[hang_.operations[operation].matched];
+  return (matched.way == match::Way::kPair ? "the " : "") + short_name_of(operation) +
+         " of communicator " + label(matched.communicator);
+}
+
+bool HangText::is_in_cycle(std::uint32_t operation) const {
+  return std::find(hang_.cycle.begin(), hang_.cycle.end(), operation) != hang_.cycle.end();
+}
+
+bool HangText::is_cycle_of_one_communicator() const {
+  const auto communicator = [&](std::uint32_t i) {
+    return hang_.matches.operations[hang_.operations[i].matched].communicator;
+  };
+  return std::all_of(hang_.cycle.begin(), hang_.cycle.end(), [&](std::uint32_t i) {
+    return communicator(i) == communicator(hang_.cycle.front());
+  });
+}
+
+Cause HangText::cause_of(std::uint32_t operation) const {
+  const StuckOperation& stuck = hang_.operations[operation];
+  if (stuck.is_unknown) {
+    return Cause::kUndecided;
+  }
+  if (!stuck.differs.empty()) {
+    return Cause::kMismatch;
+  }
+  if (is_in_cycle(operation)) {
+    return is_cycle_of_one_communicator() ? Cause::kMismatch : Cause::kDeadlock;
+  }
+  bool has_not_joined = false;
+  for (const Blocker& blocker : stuck.blockers) {
+    if (blocker.stuck_in) {
+      return Cause::kWaits;
+    }
+    has_not_joined = has_not_joined || blocker.why == Blocker::Why::kNotJoined;
+  }
+  if (!stuck.blockers.empty()) {
+    return has_not_joined ? Cause::kNotJoined : Cause::kNotBegun;
+  }
+  return unknown_ranks(operation).empty() && stuck.seen == 0 ? Cause::kAllJoined
+                                                             : Cause::kUndecided;
+}
+
+std::string HangText::place(std::uint32_t position) const {
+  const metrics::Position& of = hang_.positions[position];
+  const model::Process& process = traces_.files[of.file].process;
+  const std::string rank = of.rank ? std::to_string(*of.rank) : std::string("?");
+  if (!process.host.empty()) {
+    return rank + " (host " + process.host + ", pid " + std::to_string(process.pid) + ")";
+  }
+  const auto& of_job = job_ranks_.of(of.communicator);
+  return of.rank && *of.rank < of_job.size() && of_job[*of.rank] != *of.rank
+             ? rank + " (rank " + std::to_string(of_job[*of.rank]) + " of the job)"
+             : rank;
+}
+
+std::vector<match::Caller> HangText::callers(std::uint32_t operation) const {
+  return match::callers_of(traces_, hang_.matches,
+                           hang_.matches.operations[hang_.operations[operation].matched]);
+}
+
+std::string HangText::waiting_ranks(std::uint32_t operation) const {
+  std::vector<std::uint32_t> ranks;
+  for (const std::uint32_t position : hang_.operations[operation].waiting) {
+    ranks.push_back(hang_.positions[position].rank.value_or(0));
+  }
+  return rank_ranges(ranks, false);
+}
+
+std::string HangText::not_joined_ranks(std::uint32_t operation) const {
+  std::vector<std::uint32_t> ranks;
+  for (const Blocker& blocker : hang_.operations[operation].blockers) {
+    if (blocker.why == Blocker::Why::kNotJoined) {
+      ranks.push_back(hang_.positions[blocker.position].rank.value_or(0));
+    }
+  }
+  return rank_ranges(ranks, false);
+}
+
+std::vector<std::uint32_t> HangText::unread_ranks(std::uint32_t operation) const {
+  const StuckOperation& stuck = hang_.operations[operation];
+  const auto& matched = hang_.matches.operations[stuck.matched];
+  return matched.way == match::Way::kPair
+             ? stuck.unknown[static_cast<std::size_t>(metrics::Unknown::kNoTrace)]
+             : hang_.without_trace.at(matched.communicator);
+}
+
+std::string HangText::unknown_ranks(std::uint32_t operation) const {
+  const std::string none = std::string("no ") + file_word(traces_);
+  const std::array<const char*, metrics::kUnknownCount> why = {
+      none.c_str(), "its trace is not closed, and holds nothing that is in flight",
+      "its dump is older than the hang", "its records are not complete"};
+  const StuckOperation& stuck = hang_.operations[operation];
+  std::string text;
+  for (std::size_t i = 0; i < metrics::kUnknownCount; ++i) {
+    const std::vector<std::uint32_t> ranks = i == 0 ? unread_ranks(operation) : stuck.unknown[i];
+    if (!ranks.empty()) {
+      text += (text.empty() ? "" : "; ") + rank_ranges(ranks) + ": " + why[i];
+    }
+  }
+  return text;
+}
+
+std::string HangText::waited(std::uint32_t operation) const {
+  const StuckOperation& stuck = hang_.operations[operation];
+  const bool is_one = stuck.waiting.size() == 1;
+  return counted(stuck.waiting.size(), "rank") + (is_one ? " has" : " have") +
+         (stuck.waited_ns ? " waited for " + human_duration(*stuck.waited_ns)
+                          : " not finished it, as far as is recorded");
+}
+
+std::string HangText::blockers_text(std::uint32_t operation, Blocker::Why why) const {
+  std::vector<std::uint32_t> positions;
+  for (const Blocker& blocker : hang_.operations[operation].blockers) {
+    if (blocker.why == why) {
+      positions.push_back(blocker.position);
+    }
+  }
+  std::string text = positions.size() == 1 ? "Rank " : "Ranks ";
+  for (std::size_t i = 0; i < std::min(positions.size(), kNamed); ++i) {
+    text += (i == 0 ? "" : ", ") + place(positions[i]);
+  }
+  if (positions.size() > kNamed) {
+    text += " and " + std::to_string(positions.size() - kNamed) + " more";
+  }
+  return text + (positions.size() == 1 ? " has" : " have");
+}
+
+}  // namespace ringside::report

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A command that runs: with an input, what it writes, and a time limit. Nobody waits.
+#ifndef RINGSIDE_LIVE_HOSTS_RUNNING_COMMAND_H
+#define RINGSIDE_LIVE_HOSTS_RUNNING_COMMAND_H
+
+#include <chrono>
+#include <csignal>
+#include <memory>
+#include <string>
+#include <sys/types.h>
+#include <vector>
+
+#include "live/hosts/command_output.h"
+
+namespace ringside::live {
+
+struct HostCommand {
+  std::string command;             ///< for /bin/sh
+  std::vector<std::string> words;  ///< in its place a program of PATH and its arguments: no shell
+  std::string input;               ///< of its standard input, which ends behind it
+  std::string secret;              ///< what it may read from descriptor 3; empty: it has none
+  std::string output;              ///< what it wrote to standard output; at most 64 MiB
+  std::string error;     ///< why `output` may not be whole: it failed, or was ended; empty: it is
+  bool is_late = false;  ///< it was ended because its time was over
+};
+
+class RunningCommand {
+ public:
+  /// Starts it. It is killed, with all that it has started, once it has taken `timeout`.
+  RunningCommand(HostCommand command, std::chrono::milliseconds timeout);
+  RunningCommand(RunningCommand&& other) noexcept;
+  RunningCommand& operator=(RunningCommand&& other) noexcept;
+  RunningCommand(const RunningCommand&) = delete;
+  RunningCommand& operator=(const RunningCommand&) = delete;
+  /// Kills it, if it still runs.
+  ~RunningCommand();
+
+  /// True once it has ended, by itself or because its time is over.
+  bool has_ended();
+  /// The command, with its output and error once it has ended.
+  HostCommand& command() { return command_; }
+
+ private:
+  void start();
+  void spawn(int input, int secret, const sigset_t& mask);
+  void kill_all();
+
+  HostCommand command_;
+  std::chrono::milliseconds timeout_;
+  std::chrono::steady_clock::time_point until_;
+  std::unique_ptr<CommandOutput> output_;
+  pid_t pid_ = -1;  ///< of the leader of a process group of its own; -1: none
+};
+
+/// Asks all commands that run to end (SIGTERM), with what they have started. A signal handler may
+/// call it.
+void end_running_commands() noexcept;
+
+/// From now on SIGINT, SIGTERM and SIGHUP end the commands that run, too, where they would end this
+/// process by default.
+void end_commands_with_this_process();
+
+}  // namespace ringside::live
+
+#endif  // RINGSIDE_LIVE_HOSTS_RUNNING_COMMAND_H

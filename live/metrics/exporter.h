@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The metrics of all processes of a host, from their control sockets, on one page.
+#ifndef RINGSIDE_ANALYZER_LIVE_EXPORTER_H
+#define RINGSIDE_ANALYZER_LIVE_EXPORTER_H
+
+#include <array>
+#include <atomic>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "live/exchange.h"
+#include "live/metrics/finding_metrics.h"
+#include "live/metrics/metrics_page.h"
+
+namespace ringside::live {
+
+class Exporter {
+ public:
+  struct Options {
+    std::vector<std::string> parents;  ///< directories in which the processes have their sockets
+    std::chrono::milliseconds timeout{2000};   ///< for the answers of all processes together
+    bool all_users = false;                    ///< else those of this user
+    const FindingMetrics* findings = nullptr;  ///< added to each scrape; must outlive this
+  };
+
+  explicit Exporter(Options options) : options_(std::move(options)) {}
+
+  /// Asks all processes at once. Several threads may scrape at the same time.
+  std::string scrape(MetricsForm form);
+
+ private:
+  enum Error : std::size_t { kTimeout, kRefused, kTrouble, kDouble, kErrors };
+  /// Ring directories, by the state of their process.
+  struct States {
+    std::size_t answered = 0, dead = 0, failed = 0, left_out = 0, no_socket = 0;
+  };
+
+  void add_own(const States& states, double seconds, MetricsPage& page) const;
+
+  const Options options_;
+  std::array<std::atomic<std::uint64_t>, kErrors> errors_{};
+};
+
+}  // namespace ringside::live
+
+#endif  // RINGSIDE_ANALYZER_LIVE_EXPORTER_H
