@@ -2,6 +2,8 @@
 #include "analyzer/merge/slice_names.h"
 
 #include <algorithm>
+#include <cstring>
+#include <utility>
 
 #include "analyzer/report/document/numbers.h"
 #include "plugin/assemble/operation_name.h"
@@ -9,11 +11,27 @@
 
 namespace ringside::merge {
 
-std::string_view SliceNames::row_of(const EventLine& line) {
+std::string SliceNames::row_of(const EventLine& line) {
   // These have no row in a trace: they are async because they do not nest on their threads.
-  return line.category == schema::kCategoryApi    ? "calls that overlap"
-         : line.category == schema::kCategoryMark ? "ranges that overlap"
-                                                  : line.name;
+  if (line.category == schema::kCategoryApi) {
+    return "calls that overlap";
+  }
+  if (line.category == schema::kCategoryMark) {
+    return "ranges that overlap";
+  }
+  // Of a transfer "recv channel 0", or "rank 2 recv channel 0" in a process of several ranks.
+  std::string row(line.name);
+  const bool is_transfer =
+      line.category == schema::kCategoryProxy || line.category == schema::kCategoryStep;
+  const auto peer = is_transfer ? line.integer("peer") : std::nullopt;
+  for (const auto& [verb, preposition] :
+       {std::pair("send ", "to rank "), std::pair("recv ", "from rank ")}) {
+    const std::size_t found = peer ? row.find(verb) : std::string::npos;
+    if (found != std::string::npos) {
+      return row.replace(found, std::strlen(verb), preposition + std::to_string(*peer) + ", ");
+    }
+  }
+  return row;
 }
 
 std::optional<std::size_t> SliceNames::find(const EventLine& line) {

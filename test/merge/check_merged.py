@@ -148,7 +148,8 @@ def check_names(merged):
             expect(names[row] == communicator, event, "is in the row", names[row])
             last_of_operations = max(last_of_operations, order[row])
         elif event["cat"] in ("proxy", "step"):
-            word, link = ("send", "to") if names[row].startswith("send ") else ("receive", "from")
+            word, link = ("send", "to") if names[row].startswith("to ") else ("receive", "from")
+            expect(names[row].startswith(f"{link} rank {args['peer']}, "), event, "is in the row", names[row])
             name = f"{word} {size(args['bytes'])} {link} {args['peer']}"
             name += f", step {args['step']}" if event["cat"] == "step" else ""
             expect(event["name"] == name, event["name"], "should be", name)
