@@ -26,7 +26,8 @@ void add_place_options(CLI::App& command, LaunchOptions& options) {
       .add_option("--nccl", options.nccl_file,
                   "The NCCL library that the job uses (default: those that the loader and python3 "
                   "find)")
-      ->type_name("FILE");
+      ->type_name("FILE")
+      ->check(CLI::ExistingFile.description(""));
 }
 
 void add_recording_options(CLI::App& command, LaunchOptions& options) {

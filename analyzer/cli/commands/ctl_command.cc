@@ -71,7 +71,7 @@ ExitStatus run_ctl(const CtlOptions& options) {
     std::string error;
     at_ns = live::parse_moment(options.at, now_ns, error);
     if (!at_ns) {
-      print_launch_notes(command.c_str(), {"--at " + options.at + " " + error});
+      print_launch_notes(command.c_str(), {"--at: " + options.at + " " + error});
       return kExitUsage;
     }
   }

@@ -72,9 +72,19 @@ void add_live_options(CLI::App& command, LiveOptions& options) {
 }
 
 void add_host_options(CLI::App& command, live::HostOptions& options) {
-  command.parse_complete_callback([&options] {
-    if (const std::string trouble = options.are_given() ? live::trouble_with(options) : "";
-        !trouble.empty()) {
+  command.parse_complete_callback([&command, &options] {
+    std::string trouble;
+    if (options.are_given()) {
+      trouble = live::trouble_with(options);
+    } else {
+      for (const char* const name : {"--remote-program", "--host-timeout", "--hosts-at-once"}) {
+        if (command.count(name) > 0) {
+          trouble =
+              std::string(name) + " is for other hosts: name them by --hosts, --slurm or --kubectl";
+        }
+      }
+    }
+    if (!trouble.empty()) {
       throw CLI::ValidationError(trouble);
     }
   });
