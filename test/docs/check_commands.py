@@ -18,7 +18,7 @@ import sys
 import tempfile
 
 READ_TRACES = {"summary", "match", "calls", "communicators", "hang", "stragglers", "network",
-               "overlap", "what-if", "critical-path", "iterations", "compare", "topology", "report", "merge", "export",
+               "overlap", "what-if", "critical-path", "iterations", "compare", "topology", "report", "merge", "export", "query",
                "reduce", "lint"}
 WHY_NOT = {"run": "needs a job", "ctl": "needs a job", "top": "needs a job", "ras": "needs a job",
            "exporter": "serves until it is ended", "env": "depends on the machine",

@@ -21,7 +21,7 @@ OPTIONS = ["--hosts", "2", "--ranks-per-host", "2", "--split", "2", "--steps", "
            "--straggler", "3:400", "--mismatch", "size:1:7", "--pattern",
            "AllReduce:8388608,AllReduce:65536:split,AllGather:4096"]
 TABLES = ("meta", "hosts", "processes", "communicators", "memberships", "operations", "frames", "calls",
-          "steps", "findings")
+          "steps", "ranks", "findings")
 
 
 def run(*command, status=0):
@@ -112,10 +112,52 @@ def check_documentation(database, text):
         columns = {row["name"] for row in database.execute(f"PRAGMA table_info({table})")}
         assert columns <= documented, (table, columns - documented)
     queries = re.findall(r"```sql\n(.*?)```", text, re.S)
-    assert len(queries) == 5
+    assert len(queries) == 3
     for query in queries:
         rows = database.execute(query).fetchall()
         assert rows and all(value is not None for value in rows[0]), query
+    return queries
+
+
+def answered(ringside, traces, query):
+    out = subprocess.run([*EMULATOR, ringside, "query", "--format", "json", traces, query], check=True,
+                         capture_output=True, timeout=60).stdout
+    return json.loads(out)["tables"]["rows"]["rows"]
+
+
+def check_query(ringside, traces, database, queries):
+    """`ringside query` answers what Python's SQLite does of the exported database, and its views what
+    other commands say."""
+    for query in (*queries, "SELECT id, busy_ns, called_by FROM operations WHERE id < 9"):
+        rows = answered(ringside, traces, query)
+        expected = [dict(row) for row in database.execute(query)]
+        assert len(rows) == len(expected) > 0, query
+        for row, other in zip(rows, expected):
+            assert row.keys() == other.keys() and all(
+                abs(row[key] - value) < 1e-8 if isinstance(value, float) else row[key] == value
+                for key, value in other.items()), (query, row, other)
+    views = json.loads(subprocess.run([*EMULATOR, ringside, "query", "--views", "--format", "json"], check=True,
+                                      capture_output=True, timeout=60).stdout)["tables"]
+    columns = {row["table"]: row["columns"].split(", ") for row in views["columns"]["rows"]}
+    rows = {}
+    for view in (row["view"] for row in views["views"]["rows"]):
+        rows[view] = answered(ringside, traces, f"SELECT * FROM {view}")
+        assert all(set(row) == set(columns[view]) for row in rows[view]) and rows[view], view
+    said = json.loads(subprocess.run([*EMULATOR, ringside, "stragglers", "--format", "json", traces],
+                                     capture_output=True, timeout=60, check=False).stdout)
+    by_rank = {row["rank"]: row for row in said["tables"]["ranks"]["rows"]}
+    assert rows["rank_times"][0]["global_rank"] == 3 == rows["last_ranks"][0]["global_rank"]
+    for row in rows["rank_times"]:
+        other = by_rank[row["global_rank"]]
+        assert (row["own_ns"], row["waited_ns"]) == (other["own_ns"], other["waited_ns"]), (row, other)
+    assert len({row["number"] for row in rows["mismatches"]}) == 1
+    assert len({row["bytes"] for row in rows["mismatches"]}) == 2, "one rank has another size"
+    assert {row["verdict"] for row in rows["mismatches"]} == {"size mismatch"}
+    slowest = [row["gb_s"] for row in rows["slow_links"]]
+    assert slowest == sorted(slowest), slowest
+    for query in ("DELETE FROM calls", "PRAGMA query_only = 0", "ATTACH 'other.sqlite' AS other",
+                  "SELECT 1; SELECT 2", "SELECT nothing FROM calls", ""):
+        run(ringside, "query", traces, query, status=2)
 
 
 def main():
@@ -134,7 +176,8 @@ def main():
         check_moments(database, traces)
         check_consistency(database)
         check_csv(database, there / "csv")
-        check_documentation(database, documentation.read_text(encoding="utf-8"))
+        queries = check_documentation(database, documentation.read_text(encoding="utf-8"))
+        check_query(ringside, traces, database, queries)
 
         before = target.read_bytes()
         assert "--force" in run(ringside, "export", "--sqlite", target, traces, status=2)

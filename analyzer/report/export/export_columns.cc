@@ -362,6 +362,25 @@ constexpr ColumnOf<StepRow> kSteps[] = {
     {"transfer_ns", "INTEGER NOT NULL", [](auto& row) { return row.step.transfer_ns; }},
     {"flush_ns", "INTEGER NOT NULL", [](auto& row) { return row.step.flush_ns; }}};
 
+ExportValue cost_of(const RankRow& row, double replay::Cost::*which) {
+  const std::optional<replay::Slow>& slow = row.replay.slow().ranks[row.rank];
+  return slow ? value_of(100 * (slow->cost.*which)) : ExportValue();
+}
+
+constexpr ColumnOf<RankRow> kRanks[] = {
+    {"id", "INTEGER PRIMARY KEY", [](auto& row) { return row.id; }},
+    {"process_id", "INTEGER NOT NULL REFERENCES processes(id)",
+     [](auto& row) { return row_id(row.job_rank().file); }},
+    {"global_rank", "INTEGER", [](auto& row) { return rank_number(row.job_rank().label); }},
+    {"operations", "INTEGER NOT NULL", [](auto& row) { return row.job_rank().kernel_count; }},
+    {"wall_ns", "INTEGER NOT NULL", [](auto& row) { return row.replay.job().wall_ns(); }},
+    {"own_ns", "INTEGER NOT NULL", [](auto& row) { return row.figures().own_ns; }},
+    {"own_ratio", "REAL", [](auto& row) { return row.figures().own_ratio; }},
+    {"waited_ns", "INTEGER NOT NULL", [](auto& row) { return row.figures().waited_ns; }},
+    {"cost_percent", "REAL", [](auto& row) { return cost_of(row, &replay::Cost::best); }},
+    {"cost_least_percent", "REAL", [](auto& row) { return cost_of(row, &replay::Cost::least); }},
+    {"cost_most_percent", "REAL", [](auto& row) { return cost_of(row, &replay::Cost::most); }}};
+
 constexpr ColumnOf<FindingRow> kFindings[] = {
     {"id", "INTEGER PRIMARY KEY", [](auto& row) { return row.id; }},
     {"severity", "TEXT NOT NULL", [](auto& row) { return severity_name(row.finding.severity); }},
@@ -382,11 +401,11 @@ ExportTable table(const char* name, const ColumnOf<Row> (&columns)[kCount],
 }
 
 // In the order of ExportTableId.
-constexpr std::tuple kColumns{std::span{kMeta},        std::span{kHosts},
-                              std::span{kProcesses},   std::span{kCommunicators},
-                              std::span{kMemberships}, std::span{kOperations},
-                              std::span{kFrames},      std::span{kCalls},
-                              std::span{kSteps},       std::span{kFindings}};
+constexpr std::tuple kColumns{
+    std::span{kMeta},          std::span{kHosts},       std::span{kProcesses},
+    std::span{kCommunicators}, std::span{kMemberships}, std::span{kOperations},
+    std::span{kFrames},        std::span{kCalls},       std::span{kSteps},
+    std::span{kRanks},         std::span{kFindings}};
 
 }  // namespace
 
@@ -401,6 +420,7 @@ const std::array<ExportTable, kExportTableCount>& export_tables() {
       table("frames", kFrames, kFrameIndices),
       table("calls", kCalls, kCallIndices),
       table("steps", kSteps, kStepIndices),
+      table("ranks", kRanks),
       table("findings", kFindings)};
   return tables;
 }
@@ -428,6 +448,7 @@ template void add_row(ExportSink& sink, const OperationRow& row);
 template void add_row(ExportSink& sink, const FrameRow& row);
 template void add_row(ExportSink& sink, const CallRow& row);
 template void add_row(ExportSink& sink, const StepRow& row);
+template void add_row(ExportSink& sink, const RankRow& row);
 template void add_row(ExportSink& sink, const FindingRow& row);
 
 }  // namespace ringside::report

@@ -12,6 +12,7 @@
 #include "analyzer/align/alignment.h"
 #include "analyzer/facts/facts.h"
 #include "analyzer/match/matcher.h"
+#include "analyzer/replay/run_replay.h"
 #include "analyzer/report/document/document.h"
 #include "analyzer/report/export/export_sink.h"
 
@@ -104,6 +105,17 @@ struct StepRow {
   std::optional<std::int64_t> call_id;
   const align::Alignment& alignment;
   const model::Step& step;
+};
+
+/// What a rank did in a run, and what it costs.
+struct RankRow {
+  static constexpr ExportTableId kTable = ExportTableId::kRanks;
+  std::int64_t id;
+  const replay::RunReplay& replay;
+  std::uint32_t rank;  // index into Job::ranks
+
+  const replay::JobRank& job_rank() const { return replay.job().ranks[rank]; }
+  const replay::RankFigures& figures() const { return replay.ranks()[rank]; }
 };
 
 struct FindingRow {

@@ -35,9 +35,10 @@ enum class ExportTableId : std::size_t {
   kFrames,
   kCalls,
   kSteps,
+  kRanks,
   kFindings,
 };
-inline constexpr std::size_t kExportTableCount = 10;
+inline constexpr std::size_t kExportTableCount = 11;
 
 /// By ExportTableId: each table comes behind those that it refers to.
 const std::array<ExportTable, kExportTableCount>& export_tables();

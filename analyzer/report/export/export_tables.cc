@@ -50,7 +50,7 @@ class Exporter {
     for (std::uint32_t i = 0; i < traces_.files.size() && sink_.error().empty(); ++i) {
       add_steps(i);
     }
-    add_findings();
+    add_findings();  // and what they rest on
   }
 
  private:
@@ -188,12 +188,22 @@ class Exporter {
     }
   }
 
+  void add_ranks(const replay::Replays& replays) {
+    std::int64_t id = 0;
+    for (const auto& run : replays.runs) {
+      for (std::uint32_t rank = 0; rank < run->ranks().size(); ++rank) {
+        add_row(sink_, RankRow{++id, *run, rank});
+      }
+    }
+  }
+
   void add_findings() {
     std::vector<Document> documents = {
         match_document(traces_, matches_, alignment_, kFindingsDescribed)};
     if (tells_moments_) {
-      documents.push_back(
-          stragglers_document(replay::find_replays(facts_, metrics::RowsBy::kCaller)));
+      const replay::Replays replays = replay::find_replays(facts_, metrics::RowsBy::kCaller);
+      add_ranks(replays);
+      documents.push_back(stragglers_document(replays));
     }
     std::int64_t id = 0;
     for (const Document& document : documents) {

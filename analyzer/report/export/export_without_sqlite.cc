@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// This file takes the place of export_sqlite.cc if the library is missing.
+// This file takes the place of export_sqlite.cc and query_sqlite.cc if the library is missing.
 #include "analyzer/report/export/export_sink.h"
+#include "analyzer/report/export/query.h"
 
 namespace ringside::report {
 namespace {
@@ -19,6 +20,10 @@ class NoSink : public ExportSink {
 
 std::unique_ptr<ExportSink> make_sqlite_sink(const std::string& /*path*/, bool /*replaces*/) {
   return std::make_unique<NoSink>();
+}
+
+std::unique_ptr<QueryDatabase> make_query_database() {
+  return nullptr;
 }
 
 }  // namespace ringside::report

@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <string>
+#include <utility>
+
+#include "analyzer/cli/analysis/analysis.h"
+#include "analyzer/cli/commands.h"
+#include "analyzer/cli/output.h"
+#include "analyzer/report/export/export_tables.h"
+#include "analyzer/report/export/query.h"
+
+namespace ringside::cli {
+namespace {
+
+struct QueryOptions : AnalysisOptions {
+  bool lists_views = false;
+};
+
+constexpr char kQueryExample[] =
+    "The last argument is one SELECT over the tables of docs/database.md, or over a view: "
+    "`ringside "
+    "query --views` lists both with their columns. Nothing is written. Columns that end with _ns "
+    "are shown as durations and those that end with bytes as sizes, but in JSON and CSV; in SQL "
+    "duration(NS) and size(BYTES) are these texts.\n"
+    "\n"
+    "Examples:\n"
+    "  ringside query traces/ 'SELECT * FROM rank_times'\town time and waiting of each rank\n"
+    "  ringside query traces/ 'SELECT * FROM slow_links LIMIT 5'\tthe slowest links\n"
+    "  ringside query --format csv traces/ \\\n"
+    "      'SELECT function, count(*) AS operations FROM operations GROUP BY 1'\n"
+    "  ringside query --views\twhat can be asked\n";
+
+// A table for people has lines of a width that can be read.
+void add_columns(report::QueryDatabase& database, const std::string& name, bool is_for_people,
+                 report::Table& table) {
+  constexpr std::size_t kWidth = 80;
+  std::string first = name;
+  std::string columns;
+  for (const report::CellColumn& column : database.answer("SELECT * FROM " + name, 0, 0).columns) {
+    if (is_for_people && columns.size() + column.key.size() > kWidth) {
+      table.rows.push_back({std::exchange(first, ""), std::exchange(columns, "") + ','});
+    }
+    columns += (columns.empty() ? "" : ", ") + column.key;
+  }
+  table.rows.push_back({first, columns});
+}
+
+report::Document views_document(report::QueryDatabase& database, bool is_for_people) {
+  report::Table views{"views", "Views", {{"view", "view"}, {"meaning", "meaning"}}, {}};
+  report::Table columns{
+      "columns", "Columns of views and tables", {{"table", "of"}, {"columns", "columns"}}, {}};
+  for (const report::View& view : report::query_views()) {
+    views.rows.push_back({std::string(view.name), std::string(view.meaning)});
+    add_columns(database, view.name, is_for_people, columns);
+  }
+  for (const report::ExportTable& table : report::export_tables()) {
+    add_columns(database, table.name, is_for_people, columns);
+  }
+  report::Document document{"query", {}, {}, {}, {}};
+  document.tables = {std::move(views), std::move(columns)};
+  return document;
+}
+
+ExitStatus usage_trouble(const std::string& text) {
+  tell("ringside query: " + text);
+  tell("Try `ringside query --help`.");
+  return kExitUsage;
+}
+
+constexpr int kDecimals = 9;  // for programs
+
+ExitStatus run_query(const QueryOptions& given) {
+  const auto database = report::make_query_database();
+  if (database == nullptr) {
+    return usage_trouble("this ringside was built without SQLite; build it with libsqlite3-dev");
+  }
+  if (given.lists_views) {
+    return show_document(views_document(*database, given.is_for_people()), given, kExitOk);
+  }
+  QueryOptions options = given;
+  if (options.inputs.size() < 2) {
+    return usage_trouble("traces and one query are needed: ringside query traces/ 'SELECT ...'");
+  }
+  const std::string sql = std::move(options.inputs.back());
+  options.inputs.pop_back();
+  // What is wrong is said before the traces are read, which may take long.
+  if (const std::string trouble = database->trouble_with(sql); !trouble.empty()) {
+    return usage_trouble(trouble + "; `ringside query --views` lists tables and columns");
+  }
+  const auto analysis = analyse(options);
+  if (analysis == nullptr) {
+    return kExitNoInput;
+  }
+  report::export_to(*database, {analysis->facts(), match::chooses_operations(options.selection)},
+                    {});
+  report::Document document{"query", {}, {}, {}, {}};
+  if (database->finish()) {
+    document.tables.push_back(
+        database->answer(sql, options.most_rows(), options.is_for_people() ? 2 : kDecimals));
+  }
+  if (!database->error().empty()) {
+    return usage_trouble(database->error());
+  }
+  return show_document(document, options, kExitOk);
+}
+
+}  // namespace
+
+void add_query(CLI::App& app, Chosen& chosen) {
+  const auto options = std::make_shared<QueryOptions>();
+  CLI::App* const command =
+      app.add_subcommand("query", "Answer a question of your own, in SQL, or by a view");
+  add_analysis_options(*command, *options);
+  add_kineto_option(*command, *options);
+  add_dump_options(*command, *options);
+  command->remove_option(command->get_option("--align-report"));
+  command->get_option("DIR_OR_FILE")->required(false);
+  command->add_flag("--views", options->lists_views, "List the views and the tables");
+  command->formatter(std::make_shared<HelpFormatter>(" SQL"));
+  set_command(*command, kQueryExample,
+              {{2, "the command line or the query is wrong"}, {3, kNothingFits}}, options, chosen,
+              run_query);
+}
+
+}  // namespace ringside::cli
