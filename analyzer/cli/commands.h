@@ -47,6 +47,7 @@ void add_dependencies(CLI::App& app, Chosen& chosen);
 void add_compare(CLI::App& app, Chosen& chosen);
 void add_merge(CLI::App& app, Chosen& chosen);
 void add_query(CLI::App& app, Chosen& chosen);
+void add_mcp(CLI::App& app, Chosen& chosen);
 void add_export(CLI::App& app, Chosen& chosen);
 void add_ras(CLI::App& app, Chosen& chosen);
 void add_recover(CLI::App& app, Chosen& chosen);

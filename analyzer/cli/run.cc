@@ -299,6 +299,7 @@ ExitStatus run(int argc, char** argv) {
   add_compare(app, chosen);
   add_topology(app, chosen);
   add_query(app, chosen);
+  add_mcp(app, chosen);
   name_group(app, "Analyse traces");
   add_report(app, chosen);
   add_merge(app, chosen);

@@ -13,7 +13,7 @@ namespace ringside::mpi {
 namespace {
 
 // Commands of `ringside` that are not for several processes, and what to use in their place.
-constexpr std::array<std::pair<std::string_view, std::string_view>, 15> kRefused = {{
+constexpr std::array<std::pair<std::string_view, std::string_view>, 16> kRefused = {{
     {"merge", "it copies the lines of the traces: use `ringside merge` where they all are"},
     {"lint", "it checks the lines of each file: use `ringside lint` where they are"},
     {"recover", "it reads the rings of one host: use `ringside recover` there"},
@@ -22,6 +22,7 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 15> kRefused
      "it writes all rows: use `ringside export`, of the partials of `ringside reduce` where the "
      "traces are on several hosts"},
     {"query", "it needs all rows: use `ringside query`"},
+    {"mcp", "use `ringside mcp`"},
     {"demo", "use `ringside demo`"},
     {"run", "use `ringside run`"},
     {"env", "use `ringside env`"},

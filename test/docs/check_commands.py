@@ -23,7 +23,7 @@ READ_TRACES = {"summary", "match", "calls", "communicators", "hang", "stragglers
 WHY_NOT = {"run": "needs a job", "ctl": "needs a job", "top": "needs a job", "ras": "needs a job",
            "exporter": "serves until it is ended", "env": "depends on the machine",
            "doctor": "depends on the machine", "recover": "needs a process that died",
-           "demo": "has a test of its own"}
+           "demo": "has a test of its own", "mcp": "serves until it is ended"}
 DIRECTORIES = ("traces", "before", "after", "yesterday", "today", "monday", "tuesday", "wednesday",
                "run-17")
 PARTIAL = "job.part"

@@ -22,6 +22,7 @@ LIMITS = {
     "docs/database.md": 900,
     "docs/environment.md": 2500,
     "docs/flight-recorder-verdicts.md": 300,
+    "docs/for-agents.md": 350,
     "docs/glossary.md": 400,
     "docs/gpu-check.md": 500,
     "docs/guarantees.md": 1200,

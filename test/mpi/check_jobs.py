@@ -357,7 +357,7 @@ def check_command_line(mpi, program, directory, library):
     number = ringside(program, directory, ["--version"])[1].split()[1]
     require(version[0] == 0 and version[1].startswith(f"ringside-mpi {number}, ") and library in version[1],
             f"--version: {version}")
-    refused = ("merge", "lint", "recover", "reduce", "export", "query", "demo", "run", "env", "doctor", "ctl", "top", "watch", "ras",
+    refused = ("merge", "lint", "recover", "reduce", "export", "query", "mcp", "demo", "run", "env", "doctor", "ctl", "top", "watch", "ras",
                "exporter")
     for command in re.findall(r"^  ([a-z-]+)  ", ringside(program, directory, ["--help"])[1].split("Options:")[0], re.M):
         require((command in refused) != (f" {command}," in help_text or f" {command}\n" in help_text),

@@ -84,7 +84,8 @@ ExitStatus run_query(const QueryOptions& given) {
   options.inputs.pop_back();
   // What is wrong is said before the traces are read, which may take long.
   if (const std::string trouble = database->trouble_with(sql); !trouble.empty()) {
-    return usage_trouble(trouble + "; `ringside query --views` lists tables and columns");
+    tell("ringside query: " + trouble + "; `ringside query --views` lists tables and columns");
+    return kExitUsage;
   }
   const auto analysis = analyse(options);
   if (analysis == nullptr) {
@@ -98,7 +99,8 @@ ExitStatus run_query(const QueryOptions& given) {
         database->answer(sql, options.most_rows(), options.is_for_people() ? 2 : kDecimals));
   }
   if (!database->error().empty()) {
-    return usage_trouble(database->error());
+    tell("ringside query: " + database->error());
+    return kExitUsage;
   }
   return show_document(document, options, kExitOk);
 }
