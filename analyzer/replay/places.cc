@@ -116,8 +116,6 @@ Places::Places(const Job& job) : role_of_(job.ranks.size()) {
   }
   for (Role& role : roles_) {
     role.length = find_length(job, role);
-    role.first_place = count_;
-    count_ += role.length;
   }
 }
 

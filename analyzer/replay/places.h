@@ -17,7 +17,6 @@ namespace ringside::replay {
 struct Role {
   std::vector<std::uint32_t> ranks;  // indices into Job::ranks
   std::uint32_t length = 0;          // kernels of one iteration; all of a rank's, if none repeats
-  std::uint32_t first_place = 0;     // its places are numbered from here on
 };
 
 class Places {
@@ -26,17 +25,10 @@ class Places {
 
   const std::vector<Role>& roles() const { return roles_; }
   std::uint32_t role_of(std::uint32_t rank) const { return role_of_[rank]; }
-  std::uint32_t count() const { return count_; }
-  /// Of the `index`-th kernel of a rank.
-  std::uint32_t place_of(std::uint32_t rank, std::uint32_t index) const {
-    const Role& role = roles_[role_of_[rank]];
-    return role.first_place + index % role.length;
-  }
 
  private:
   std::vector<Role> roles_;
   std::vector<std::uint32_t> role_of_;
-  std::uint32_t count_ = 0;
 };
 
 }  // namespace ringside::replay

@@ -27,6 +27,11 @@ constexpr std::size_t kBlocks = 24;
 // else costs this part of them.
 constexpr std::uint32_t kRare = 4;
 constexpr double kNobodyElse = 0.05;
+// Work that moves from rank to rank is worth a word from here on, if it is so much in whole
+// iterations, and there are so many of them. Noise of 5 % in each kernel of 128 ranks is 5 %.
+constexpr double kLeastImbalance = 0.05;
+constexpr double kLeastOfIterations = 0.06;
+constexpr std::uint32_t kLeastIterations = 8;
 
 void describe(Slow& slow, const WhatIfAnswer& answer, double infidelity) {
   const std::vector<double>& saved = answer.saved_by_iteration;
@@ -97,6 +102,35 @@ double chance_of(const std::vector<std::vector<double>>& waits_ns,
   const double counting = sum * sum / sum_of_squares;
   return std::max(sets * std::erfc(sum / std::sqrt(2 * variance)) / 2,
                   std::pow(std::max(sets, 2.0), 1 - counting));
+}
+
+// What work that moves costs; nothing if that may be noise. Noise of single kernels evens out in
+// the own time of an iteration, of which the longest of a role is held against the mean.
+std::optional<Cost> find_imbalance(const Job& job, WhatIf& what_if, std::uint32_t rank) {
+  std::vector<double> excess_ns;  // by iteration, of the role where it is longest
+  for (const Role& role : what_if.places().roles()) {
+    const std::size_t count = job.ranks[role.ranks.front()].kernel_count / role.length;
+    excess_ns.resize(std::max(excess_ns.size(), count));
+    for (std::size_t i = 0; i < count; ++i) {
+      double mean_ns = 0;
+      double most_ns = 0;
+      for (const std::uint32_t one : role.ranks) {
+        const auto first = what_if.times().own_ns.begin() + job.ranks[one].first_kernel +
+                           static_cast<std::ptrdiff_t>(i * role.length);
+        const double own_ns = std::accumulate(first, first + role.length, 0.0);
+        mean_ns += own_ns / static_cast<double>(role.ranks.size());
+        most_ns = std::max(most_ns, own_ns);
+      }
+      excess_ns[i] = std::max(excess_ns[i], most_ns - mean_ns);
+    }
+  }
+  Slow all;
+  if (std::accumulate(excess_ns.begin(), excess_ns.end(), 0.0) >
+      kLeastOfIterations * static_cast<double>(job.wall_ns())) {
+    describe(all, what_if.ask({.is_balanced = true}, rank), std::abs(1 - what_if.fidelity()));
+  }
+  const bool lasts = all.iterations >= kLeastIterations && 2 * all.slow_iterations > all.iterations;
+  return lasts && all.cost.best >= kLeastImbalance ? std::optional(all.cost) : std::nullopt;
 }
 
 }  // namespace
@@ -182,6 +216,10 @@ SlowRanks find_slow(const Job& job, const std::vector<std::int64_t>& waited_ns, 
          is_proven(worst.ranks))) {
       slow_ranks.worst = worst;
     }
+  }
+  // It does not move where one rank is the last again and again.
+  if (!slow_ranks.worst && !is_proven({order.front()})) {
+    slow_ranks.imbalance = find_imbalance(job, what_if, order.front());
   }
   return slow_ranks;
 }

@@ -11,82 +11,49 @@
 #include "analyzer/replay/slow_ranks.h"
 
 namespace ringside::replay {
-namespace {
-
-class Waits {
- public:
-  Waits(const Job& job, std::vector<std::uint32_t>&& columns)
-      : job_(job),
-        columns_(std::move(columns)),
-        waited_ns_(job.kernels.size()),
-        before_ns_(job.kernels.size()),
-        last_of_(job.transfers.size()) {
-    for (std::uint32_t i = 0; i < job.kernels.size(); ++i) {
-      waited_ns_[i] = job.waited_ns(i);
-    }
-    for (const JobRank& rank : job.ranks) {
-      columns_[rank.first_kernel] = kNone;  // it waits for the start of the others
-      for (std::uint32_t i = rank.first_kernel + 1; i < rank.first_kernel + rank.kernel_count;
-           ++i) {
-        if (columns_[i] == columns_[i - 1]) {
-          before_ns_[i] = add_saturating(before_ns_[i - 1], waited_ns_[i - 1]);
-        }
-      }
-    }
-    for (std::size_t i = 0; i < last_of_.size(); ++i) {
-      const std::span<const std::uint32_t> members = job.kernels_of(job.transfers[i]);
-      last_of_[i] = *std::min_element(
-          members.begin(), members.end(),
-          [&](std::uint32_t a, std::uint32_t b) { return waited_ns_[a] < waited_ns_[b]; });
-    }
-  }
-
-  WaitedFor of(std::uint32_t transfer) const {
-    const std::uint32_t last = last_of_[transfer];
-    WaitedFor found;
-    found.column = columns_[last];
-    if (found.column == kNone) {
-      return found;
-    }
-    for (const std::uint32_t kernel : job_.kernels_of(job_.transfers[transfer])) {
-      if (kernel == last || columns_[kernel] == kNone || transfer_of(kernel) != transfer) {
-        continue;
-      }
-      const std::int64_t passed_on_ns =
-          std::max<std::int64_t>(before_ns_[last] - before_ns_[kernel], 0);
-      const std::int64_t own_ns = std::max<std::int64_t>(waited_ns_[kernel] - passed_on_ns, 0);
-      found.waited_ns = add_saturating(found.waited_ns, own_ns);
-      found.longest_ns = std::max(found.longest_ns, own_ns);
-    }
-    if (found.waited_ns > 0) {
-      found.rank = job_.rank_of(last);
-    }
-    return found;
-  }
-
- private:
-  // The one that a kernel waited for.
-  std::uint32_t transfer_of(std::uint32_t kernel) const {
-    const std::span<const std::uint32_t> own = job_.transfers_of(kernel);
-    return *std::min_element(own.begin(), own.end(), [&](std::uint32_t a, std::uint32_t b) {
-      return waited_ns_[last_of_[a]] < waited_ns_[last_of_[b]];
-    });
-  }
-
-  const Job& job_;
-  std::vector<std::uint32_t> columns_;   // by kernel
-  std::vector<std::int64_t> waited_ns_;  // likewise
-  std::vector<std::int64_t> before_ns_;  // likewise: by its rank, before it, in its column
-  std::vector<std::uint32_t> last_of_;   // by transfer: the kernel that waited least
-};
-
-}  // namespace
 
 void for_each_waited_for(const Job& job, std::vector<std::uint32_t> columns,
                          const std::function<void(const WaitedFor&)>& visit) {
-  const Waits waits(job, std::move(columns));
+  std::vector<std::int64_t> waited_ns(job.kernels.size());
+  std::vector<std::int64_t> before_ns(job.kernels.size());  // by its rank, in its column
+  for (const JobRank& rank : job.ranks) {
+    columns[rank.first_kernel] = kNone;  // it waits for the start of the others
+    for (std::uint32_t i = rank.first_kernel; i < rank.first_kernel + rank.kernel_count; ++i) {
+      waited_ns[i] = job.waited_ns(i);
+      if (i > rank.first_kernel && columns[i] == columns[i - 1]) {
+        before_ns[i] = add_saturating(before_ns[i - 1], waited_ns[i - 1]);
+      }
+    }
+  }
+  const auto waits_less = [&](std::uint32_t a, std::uint32_t b) {
+    return waited_ns[a] < waited_ns[b];
+  };
+  std::vector<std::uint32_t> last_of;  // by transfer: the kernel that waited least
+  for (const Transfer& transfer : job.transfers) {
+    const std::span<const std::uint32_t> members = job.kernels_of(transfer);
+    last_of.push_back(*std::min_element(members.begin(), members.end(), waits_less));
+  }
+  // The one that a kernel waited for.
+  const auto transfer_of = [&](std::uint32_t kernel) {
+    const std::span<const std::uint32_t> own = job.transfers_of(kernel);
+    return *std::min_element(own.begin(), own.end(), [&](std::uint32_t a, std::uint32_t b) {
+      return waits_less(last_of[a], last_of[b]);
+    });
+  };
   for (std::uint32_t i = 0; i < job.transfers.size(); ++i) {
-    const WaitedFor found = waits.of(i);
+    const std::uint32_t last = last_of[i];
+    WaitedFor found{job.rank_of(last), columns[last]};
+    for (const std::uint32_t kernel : job.kernels_of(job.transfers[i])) {
+      if (found.column == kNone || kernel == last || columns[kernel] == kNone ||
+          transfer_of(kernel) != i) {
+        continue;
+      }
+      const std::int64_t passed_on_ns =
+          std::max<std::int64_t>(before_ns[last] - before_ns[kernel], 0);
+      const std::int64_t own_ns = std::max<std::int64_t>(waited_ns[kernel] - passed_on_ns, 0);
+      found.waited_ns = add_saturating(found.waited_ns, own_ns);
+      found.longest_ns = std::max(found.longest_ns, own_ns);
+    }
     if (found.waited_ns > 0) {
       visit(found);
     }

@@ -135,10 +135,13 @@ Document what_if_document(replay::RunReplay* run, const AskedChange& asked) {
                                  (saved < 0 ? " more" : " less") + " if " + text_of(asked) + ".");
   } else {
     const auto& worst = run->slow().worst;
-    document.sentences.push_back(worst ? slow_sentence(*worst, job) + "."
-                                       : "No rank and no host slows the job by 2 % or more.");
+    const std::optional<Finding> finding = slow_finding(*run);
+    document.sentences.push_back(finding ? finding->text + "."
+                                         : "No rank and no host slows the job by 2 % or more.");
+    if (finding) {
+      document.findings.push_back(*finding);
+    }
     if (worst) {
-      document.findings.push_back(slow_finding(*run));
       answers.add_row(
           names_of(*worst, job) + (are_several(*worst) ? " are" : " is") + " like the others",
           worst->cost.best);

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Simulated jobs of six patterns with one late rank or host, and clean ones: what `ringside stragglers`
-says of them, compared with the same job simulated without the delay.
+"""Simulated jobs of six patterns with one late rank or host, with work that moves from rank to rank,
+and clean ones: what `ringside stragglers` says of them, compared with the same job simulated without
+the delay.
 
 usage: check_slow_ranks.py RINGSIDE [--seeds N] [--first N] [--ranks N] [--keep DIRECTORY]
 """
@@ -19,11 +20,13 @@ PERCENTS = (5, 10, 20, 40)
 
 
 def jobs(options):
-    """Pattern, kind, percent, seed: each pattern, and one clean job in four."""
+    """Pattern, kind, percent, seed: each pattern, one clean job in four, and one that is like it but
+    for work that moves."""
     for seed in range(options.first, options.first + options.seeds):
         for number, pattern in enumerate(PATTERNS):
             if (seed + number) % 4 == 0:
                 yield pattern, "none", 0, seed
+                yield pattern, "moving", 20, seed
             else:
                 yield (pattern, KINDS[(seed // 4 + number) % len(KINDS)],
                        PERCENTS[(seed + number) % len(PERCENTS)], seed)
@@ -32,8 +35,10 @@ def jobs(options):
 def answer_of(ringside, directory):
     ran = subprocess.run([ringside, "stragglers", "--format", "json", str(directory)],
                          stdout=subprocess.PIPE, check=False)
-    tables = json.loads(ran.stdout)["tables"]
-    return tables["slow"]["rows"][0] if "slow" in tables else None
+    answer = json.loads(ran.stdout)
+    tables = answer["tables"]
+    return (tables["slow"]["rows"][0] if "slow" in tables else None,
+            [finding["kind"] for finding in answer["findings"]])
 
 
 def main():
@@ -45,7 +50,8 @@ def main():
     parser.add_argument("--ranks", type=int, default=8)
     parser.add_argument("--keep", type=pathlib.Path)
     options = parser.parse_args()
-    counts = dict.fromkeys(("late", "named", "near", "held", "clean", "quiet"), 0)
+    counts = dict.fromkeys(("late", "named", "near", "held", "clean", "quiet",
+                            "moving", "said"), 0)
     widths = []
     for pattern, kind, percent, seed in jobs(options):
         with tempfile.TemporaryDirectory() as temporary:
@@ -56,12 +62,16 @@ def main():
                                 str(seed), "--ranks", str(options.ranks)],
                                check=True, stdout=subprocess.DEVNULL)
             truth = json.loads((directory / "truth.json").read_text())
-            found = answer_of(options.ringside, directory)
+            found, findings = answer_of(options.ringside, directory)
         wrong = []
         if kind == "none":
             counts["clean"] += 1
-            counts["quiet"] += found is None
-            wrong += [] if found is None else ["named"]
+            counts["quiet"] += not findings
+            wrong += ["quiet"] if findings else []
+        elif kind == "moving":
+            counts["moving"] += 1
+            counts["said"] += findings == ["imbalance"]
+            wrong += [] if findings == ["imbalance"] else ["said"]
         else:
             counts["late"] += 1
             gain = truth["gain_percent"]
@@ -83,7 +93,8 @@ def main():
     print(counts, "median width", sorted(widths)[len(widths) // 2] if widths else None)
     late, clean = max(counts["late"], 1), max(counts["clean"], 1)
     is_good = (counts["named"] >= 0.95 * late and counts["near"] >= 0.9 * late and
-               counts["held"] >= 0.9 * late and counts["quiet"] >= 0.97 * clean)
+               counts["held"] >= 0.9 * late and counts["quiet"] >= 0.97 * clean and
+               counts["said"] >= 0.9 * counts["moving"])
     return 0 if is_good else 1
 
 

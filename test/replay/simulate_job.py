@@ -3,7 +3,7 @@
 """Simulates a training job, writes the traces that Ringside would write of it, and its truth: how
 long it took, and how long the same job takes without the delay. It shares nothing with the analyzer.
 
-usage: simulate_job.py DIRECTORY [--pattern dp|tp|pp|moe|fsdp|prefetch] [--kind none|compute|burst|input|once]
+usage: simulate_job.py DIRECTORY [--pattern dp|tp|pp|moe|fsdp|prefetch] [--kind none|compute|burst|input|once|moving]
                        [--percent P] [--seed N] [--ranks N] [--per-host N] [--times gpu|proxy]
 
 The delay is chosen so that the job would take P percent less without it. DIRECTORY gets the traces
@@ -141,6 +141,8 @@ class Job:
         self.iteration = 0
         self.late = choose.randrange(options.ranks)
         self.iterations = choose.choice((20, 30, 40))
+        late_in = random.Random(options.seed * 7 + 2)
+        self.late_in = [late_in.randrange(options.ranks) for _ in range(self.iterations)]
         self.spread = choose.choice((0.005, 0.02, 0.05))
         self.work_ns = choose.choice((0.3, 1, 3)) * MS
         self.layers = choose.choice((4, 6, 8))
@@ -183,6 +185,8 @@ class Job:
         if (options.kind == "input" and options.per_host > 1 and options.seed % 2 and
                 options.pattern != "pp"):
             return rank // options.per_host == self.late // options.per_host  # a whole host
+        if options.kind == "moving":
+            return rank == self.late_in[self.iteration_of[rank]]
         return rank == self.late
 
     def factor(self, rank):
@@ -449,7 +453,7 @@ def main():
     parser.add_argument("--pattern", default="dp",
                         choices=("dp", "tp", "pp", "moe", "fsdp", "prefetch"))
     parser.add_argument("--kind", default="compute",
-                        choices=("none", "compute", "burst", "input", "once"))
+                        choices=("none", "compute", "burst", "input", "once", "moving"))
     parser.add_argument("--percent", type=float, default=10)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--ranks", type=int, default=8)
@@ -468,7 +472,7 @@ def main():
         host = rank // options.per_host
         write_trace(options.directory / f"ringside.simulated.node{host}.{2000 + rank}.{options.seed}.json",
                     job, rank, offsets[host], boots[host])
-    late = [] if options.kind == "none" else [r for r in range(options.ranks) if job.is_delayed(r)]
+    late = [] if options.kind in ("none", "moving") else [r for r in range(options.ranks) if job.is_delayed(r)]
     truth = {"pattern": options.pattern, "kind": options.kind, "seed": options.seed,
              "late": late, "wall_ns": wall_ns, "without_ns": clean_ns,
              "gain_percent": 100 * (1 - clean_ns / wall_ns), "iterations": job.iterations,

@@ -61,11 +61,22 @@ std::string slow_sentence(const Slow& slow, const Job& job) {
   return text;
 }
 
-Finding slow_finding(const replay::RunReplay& run) {
+std::optional<Finding> slow_finding(const replay::RunReplay& run) {
+  if (!run.slow().worst) {
+    const std::optional<replay::Cost>& imbalance = run.slow().imbalance;
+    return imbalance
+               ? std::optional(Finding{
+                     Severity::kWarning, "imbalance",
+                     "With the same work on all ranks the job would take about " +
+                         percent_text(imbalance->best) + " less (" +
+                         fixed(100 * imbalance->least, 1) + " to " + percent_text(imbalance->most) +
+                         "); who has more work changes from iteration to iteration"})
+               : std::nullopt;
+  }
   const Slow& worst = *run.slow().worst;
   const bool is_start = worst.is_once() && worst.first_slow == 0;
-  return {is_start ? Severity::kNote : Severity::kError, "straggler",
-          slow_sentence(worst, run.job())};
+  return Finding{is_start ? Severity::kNote : Severity::kError, "straggler",
+                 slow_sentence(worst, run.job())};
 }
 
 std::string unseen_sentence(const replay::Replays& replays) {

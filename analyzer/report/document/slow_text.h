@@ -5,6 +5,7 @@
 #define RINGSIDE_ANALYZER_REPORT_DOCUMENT_SLOW_TEXT_H
 
 #include <cstdint>
+#include <optional>
 #include <string>
 
 #include "analyzer/replay/run_replay.h"
@@ -27,8 +28,8 @@ bool are_several(const replay::Slow& slow);
 std::string slow_sentence(const replay::Slow& slow, const replay::Job& job);
 
 /// The sentence of the worst of a run, as a finding: a note if it was slow in the first iteration
-/// only, as a rank is that starts late.
-Finding slow_finding(const replay::RunReplay& run);
+/// only, as a rank is that starts late. If nobody is, that of the imbalance, if there is one.
+std::optional<Finding> slow_finding(const replay::RunReplay& run);
 
 /// What cannot be said of who slows the job, and the command that would tell; empty: all can.
 std::string unseen_sentence(const replay::Replays& replays);

@@ -300,6 +300,7 @@ class HealthJudge {
 std::string command_of(const HealthFinding& one) {
   const std::string& kind = one.finding.kind;
   return one.section == "stuck"        ? "ringside hang"
+         : kind == "imbalance"         ? "ringside what-if --balanced"
          : one.section == "late"       ? "ringside stragglers"
          : one.section == "mismatches" ? "ringside match"
          : one.section == "network"    ? "ringside network"

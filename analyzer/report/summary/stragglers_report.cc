@@ -213,19 +213,21 @@ Document stragglers_document(const Replays& replays) {
     waited_ns = add_saturating(waited_ns, run->waited_ns());
     all_ns +=
         static_cast<double>(run->job().wall_ns()) * static_cast<double>(run->job().ranks.size());
-    if (!run->slow().worst) {
+    std::optional<Finding> finding = slow_finding(*run);
+    if (!finding) {
       continue;
     }
-    Finding finding = slow_finding(*run);
     if (replays.runs.size() > 1) {
-      finding.text = "run " + std::to_string(run->job().run + 1) + ": " + finding.text;
+      finding->text = "run " + std::to_string(run->job().run + 1) + ": " + finding->text;
     }
-    document.sentences.push_back(finding.text + ".");
-    if (const std::string why = evidence(*run); !why.empty()) {
-      document.sentences.push_back(why);
+    document.sentences.push_back(finding->text + ".");
+    document.findings.push_back(*std::move(finding));
+    if (run->slow().worst) {
+      if (const std::string why = evidence(*run); !why.empty()) {
+        document.sentences.push_back(why);
+      }
+      add_worst(*run, worst);
     }
-    document.findings.push_back(std::move(finding));
-    add_worst(*run, worst);
   }
   const std::string unseen = unseen_sentence(replays);
   if (document.findings.empty()) {
