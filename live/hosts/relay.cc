@@ -17,6 +17,7 @@
 #include "live/hosts/dump_file.h"
 #include "live/hosts/host_commands.h"
 #include "live/hosts/relay_line.h"
+#include "live/hosts/stack_samples.h"
 
 namespace ringside::live {
 namespace {
@@ -28,11 +29,13 @@ using Texts = std::vector<std::string>;
 //   to a host    ask, ms of time, then of each process its path and its request
 //   to a host    read, 0, path of a dump, user of the process
 //   to a host    evidence, ms of time; each answer has its source as path
+//   to a host    stacks, 0, pids; likewise, an answer for each of them
 //   from a host  version, count of notes, notes, then of each process kOfExchange texts
 constexpr std::string_view kFind = "find";
 constexpr std::string_view kAsk = "ask";
 constexpr std::string_view kRead = "read";
 constexpr std::string_view kEvidence = "evidence";
+constexpr std::string_view kStacks = "stacks";
 constexpr std::size_t kOfExchange = 7;
 
 constexpr std::size_t kHostsNamed = 3;  // of a list
@@ -387,12 +390,12 @@ void read_on_hosts(
   }
 }
 
-std::vector<Evidence> evidence_on(const Hosts& hosts, const std::string& host,
-                                  std::chrono::milliseconds timeout) {
-  Hosts asked = hosts;
+namespace {
+
+std::vector<Evidence> ask_evidence(Hosts asked, const std::string& host, const Texts& request) {
   asked.slow = nullptr;  // it is asked something else than at each look
   std::vector<Evidence> evidence;
-  ask_each(asked, {{host, relay_line({std::string(kEvidence), std::to_string(timeout.count())})}},
+  ask_each(asked, {{host, relay_line(request)}},
            [&](std::size_t, std::optional<HostAnswer> answer, const std::string& reason) {
              if (!answer) {
                evidence.push_back({"host", "", std::string(host).append(" ").append(reason)});
@@ -404,6 +407,36 @@ std::vector<Evidence> evidence_on(const Hosts& hosts, const std::string& host,
              }
            });
   return evidence;
+}
+
+std::string evidence_line(std::vector<Evidence> evidence) {
+  std::vector<Exchange> exchanges;
+  for (Evidence& one : evidence) {
+    Exchange& exchange = exchanges.emplace_back();
+    exchange.endpoint.path = std::move(one.source);
+    exchange.silence = one.reason.empty() ? Silence::kNone : Silence::kTrouble;
+    exchange.answer = std::move(one.text);
+    exchange.reason = std::move(one.reason);
+  }
+  return answer_line({}, exchanges);
+}
+
+}  // namespace
+
+std::vector<Evidence> evidence_on(const Hosts& hosts, const std::string& host,
+                                  std::chrono::milliseconds timeout) {
+  return ask_evidence(hosts, host, {std::string(kEvidence), std::to_string(timeout.count())});
+}
+
+std::vector<Evidence> stacks_on(const Hosts& hosts, const std::string& host,
+                                const std::vector<std::int64_t>& pids) {
+  Hosts asked = hosts;
+  asked.timeout += 2 * kStackSamples * kStackInterval;
+  Texts request = {std::string(kStacks), "0"};
+  for (const std::int64_t pid : pids) {
+    request.push_back(std::to_string(pid));
+  }
+  return ask_evidence(std::move(asked), host, request);
 }
 
 std::string relay(std::string_view input, const std::vector<std::string>& parents) {
@@ -427,15 +460,14 @@ std::string relay(std::string_view input, const std::vector<std::string>& parent
     return answer_line(notes, {dump_of((*texts)[2], static_cast<uid_t>(number(*texts, 3)))});
   }
   if (texts->front() == kEvidence && texts->size() == 2) {
-    std::vector<Exchange> exchanges;
-    for (Evidence& one : evidence_here(timeout)) {
-      Exchange& exchange = exchanges.emplace_back();
-      exchange.endpoint.path = std::move(one.source);
-      exchange.silence = one.reason.empty() ? Silence::kNone : Silence::kTrouble;
-      exchange.answer = std::move(one.text);
-      exchange.reason = std::move(one.reason);
+    return evidence_line(evidence_here(timeout));
+  }
+  if (texts->front() == kStacks) {
+    std::vector<std::int64_t> pids;
+    for (std::size_t i = 2; i < texts->size(); ++i) {
+      pids.push_back(number(*texts, i));
     }
-    return answer_line(notes, exchanges);
+    return evidence_line(sample_stacks(pids));
   }
   const std::int64_t count = number(*texts, 3);
   if (texts->front() != kFind || count < 0 || static_cast<std::size_t>(count) > texts->size() - 4) {

@@ -55,6 +55,10 @@ void read_on_hosts(
 std::vector<Evidence> evidence_on(const Hosts& hosts, const std::string& host,
                                   std::chrono::milliseconds timeout);
 
+/// What sample_stacks() says there, likewise.
+std::vector<Evidence> stacks_on(const Hosts& hosts, const std::string& host,
+                                const std::vector<std::int64_t>& pids);
+
 /// The answer of `ringside ctl relay` to what it reads from standard input; nothing if that is not
 /// from one of these functions. `parents`: this host's own.
 std::string relay(std::string_view input, const std::vector<std::string>& parents);

@@ -3,6 +3,7 @@
 #include <cstdio>
 #include <filesystem>
 #include <set>
+#include <vector>
 
 #include "analyzer/cli/analysis/analysis.h"
 #include "analyzer/cli/analysis/selection_check.h"
@@ -32,6 +33,7 @@ struct HangOptions : AnalysisOptions {
   double min_age_s = 1;
   std::vector<std::string> ras_files;
   LiveOptions live;
+  bool has_no_samples = false;
 };
 
 constexpr char kHangExample[] =
@@ -77,9 +79,34 @@ bool add_ras_answers(const HangOptions& options, const model::Traces& traces,
   return true;
 }
 
+// Of the operations that are stuck the first ones are the cause of the others. A rank that is stuck
+// in another operation itself is not at fault.
+std::vector<std::uint32_t> files_to_sample(const metrics::Hang& hang) {
+  constexpr std::size_t kMostAtFault = 2;
+  std::vector<std::uint32_t> files;
+  const auto add = [&](std::uint32_t position) {
+    const std::uint32_t file = hang.positions[position].file;
+    if (std::find(files.begin(), files.end(), file) == files.end()) {
+      files.push_back(file);
+    }
+  };
+  for (const metrics::StuckOperation& operation : hang.operations) {
+    for (const metrics::Blocker& blocker : operation.blockers) {
+      if (!blocker.stuck_in && files.size() < kMostAtFault) {
+        add(blocker.position);
+      }
+    }
+  }
+  if (!files.empty() && !hang.operations.front().waiting.empty()) {
+    add(hang.operations.front().waiting.front());
+  }
+  return files;
+}
+
 // The dumps of a job that runs, and whom to ask of it.
 struct LiveJob {
   live::Choice choice;
+  std::vector<live::Reply> replies;
   std::vector<std::string> hosts;     // that have answered, as they are asked
   std::vector<std::string> troubles;  // of processes that have given no dump
 };
@@ -101,6 +128,14 @@ ExitStatus judge(const HangOptions& options, const LiveJob* job) {
     answer->status = answer->status == kExitOk ? kExitIncomplete : answer->status;
   }
   if (job != nullptr && answer->status == kExitFindings) {
+    if (!options.has_no_samples) {
+      // What the ranks at fault do is a part of the answer; in files they are first.
+      const auto of_stacks =
+          evidence_of_stacks(job->choice, job->replies, analysis.traces, answer->to_sample);
+      for (const live::WatchEvidence& one : of_stacks) {
+        answer->document.sentences.push_back(one.text + '.');
+      }
+    }
     for (const auto& evidence :
          {evidence_of_links(analysis.traces), evidence_of_hosts(job->choice, job->hosts)}) {
       for (const live::WatchEvidence& one : evidence) {
@@ -123,7 +158,7 @@ ExitStatus run_live(const HangOptions& options) {
     return status;
   }
   print_failures(replies, "hang");
-  LiveJob job{*choice, {}, {}};
+  LiveJob job{*choice, replies, {}, {}};
   std::vector<live::Endpoint> answering;
   std::set<std::string> hosts;
   for (const live::Reply& reply : replies) {
@@ -215,9 +250,11 @@ std::optional<HangAnswer> answer_hang(const AnalysisOptions& options, double min
   const bool is_known = is_whole && hang.operations.empty() && hang.untold.empty() &&
                         !hang.opposite_order && metrics::find_unaligned(hang).empty();
   const bool is_stuck = is_stuck_by_dumps || is_surely_stuck(hang);
-  return HangAnswer{std::move(document), is_stuck   ? kExitFindings
-                                         : is_known ? kExitOk
-                                                    : kExitIncomplete};
+  return HangAnswer{std::move(document),
+                    is_stuck   ? kExitFindings
+                    : is_known ? kExitOk
+                               : kExitIncomplete,
+                    files_to_sample(hang)};
 }
 
 void add_hang(CLI::App& app, Chosen& chosen) {
@@ -243,6 +280,10 @@ void add_hang(CLI::App& app, Chosen& chosen) {
                    "Also show this answer of NCCL's RAS service, as those in the directories")
       ->type_name("FILE")
       ->allow_extra_args(false);
+  command->add_flag(
+      "--no-samples", options->has_no_samples,
+      "Of a running job: do not look at the stacks of the ranks at fault, which takes "
+      "ten seconds");
   add_process_options(*command, options->live);
   add_host_options(*command, options->live.hosts);
   set_command(

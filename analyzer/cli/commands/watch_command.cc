@@ -252,10 +252,12 @@ class Watch {
   live::Verdict verdict_of_dumps(const live::WatchFinding& finding,
                                  const live::LiveProcesses& processes) const {
     std::vector<live::Endpoint> of_job;
+    std::vector<live::Reply> replies;
     for (const auto& [place, process] : processes) {
       const auto& status = process.reply.status;
       if (status && status->job == finding.job && status->directory == finding.directory) {
         of_job.push_back(process.reply.endpoint);
+        replies.push_back(process.reply);
       }
     }
     LiveDumps dumps;
@@ -273,8 +275,12 @@ class Watch {
     const double min_age_s = options_.limits.hang_s / 2;
     if (const auto answer = answer_hang(options, min_age_s, analysis)) {
       verdict.sentences = answer->document.sentences;
+      if (!options_.has_no_evidence) {
+        verdict.evidence = evidence_of_stacks(choice_, replies, analysis.traces, answer->to_sample);
+      }
     }
-    verdict.evidence = evidence_of_links(analysis.traces);
+    std::vector<live::WatchEvidence> of_links = evidence_of_links(analysis.traces);
+    std::move(of_links.begin(), of_links.end(), std::back_inserter(verdict.evidence));
     return verdict;
   }
 

@@ -2,7 +2,9 @@
 #ifndef RINGSIDE_ANALYZER_CLI_LIVE_HANG_ANSWER_H
 #define RINGSIDE_ANALYZER_CLI_LIVE_HANG_ANSWER_H
 
+#include <cstdint>
 #include <optional>
+#include <vector>
 
 #include "analyzer/cli/analysis/analysis.h"
 
@@ -11,6 +13,8 @@ namespace ringside::cli {
 struct HangAnswer {
   report::Document document;
   ExitStatus status = kExitOk;
+  /// Files of ranks whose stacks say more: two at most that are at fault, then one that waits.
+  std::vector<std::uint32_t> to_sample = {};
 };
 
 /// Says what is stuck in traces that are loaded. Only the latest file of each process and those

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <map>
 #include <optional>
 #include <sstream>
 #include <utility>
@@ -14,6 +15,7 @@
 #include "analyzer/report/topology_report.h"
 #include "live/hosts/evidence.h"
 #include "live/hosts/relay.h"
+#include "live/hosts/stack_samples.h"
 
 namespace ringside::cli {
 namespace {
@@ -87,6 +89,44 @@ std::vector<live::WatchEvidence> evidence_of_hosts(const live::Choice& choice,
     evidence.push_back(
         {"host", "",
          report::counted(hosts.size() - asked.size(), "more host") + " not asked for evidence"});
+  }
+  return evidence;
+}
+
+std::vector<live::WatchEvidence> evidence_of_stacks(const live::Choice& choice,
+                                                    const std::vector<live::Reply>& replies,
+                                                    const model::Traces& traces,
+                                                    const std::vector<std::uint32_t>& files) {
+  std::map<std::string, std::vector<const live::Reply*>> of_hosts;
+  for (const std::uint32_t file : files) {
+    const model::Process& process = traces.files[file].process;
+    const auto reply = std::find_if(replies.begin(), replies.end(), [&](const live::Reply& one) {
+      return one.status && one.status->pid == process.pid && one.status->host == process.host;
+    });
+    if (reply != replies.end()) {
+      of_hosts[reply->endpoint.host].push_back(&*reply);
+    }
+  }
+  std::vector<live::WatchEvidence> evidence;
+  for (const auto& [host, asked] : of_hosts) {
+    std::vector<std::int64_t> pids;
+    for (const live::Reply* const reply : asked) {
+      pids.push_back(reply->status->pid);
+    }
+    const std::vector<live::Evidence> all =
+        choice.hosts ? live::stacks_on(*choice.hosts, host, pids) : live::sample_stacks(pids);
+    for (std::size_t i = 0; i < all.size(); ++i) {
+      std::string text = all[i].reason.empty() ? all[i].text : all[i].reason;
+      text = text.substr(0, text.find('\n'));
+      if (i < asked.size()) {
+        const auto& rank = asked[i]->status->rank;
+        const std::string process = "process " + std::to_string(asked[i]->status->pid);
+        text =
+            (rank.has_value() ? "Rank " + std::to_string(*rank) + " (" + process + ")" : process) +
+            ' ' + text;
+      }
+      evidence.push_back({all[i].source, host, std::move(text)});
+    }
   }
   return evidence;
 }

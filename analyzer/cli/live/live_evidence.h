@@ -4,6 +4,7 @@
 #ifndef RINGSIDE_ANALYZER_CLI_LIVE_LIVE_EVIDENCE_H
 #define RINGSIDE_ANALYZER_CLI_LIVE_LIVE_EVIDENCE_H
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -19,6 +20,13 @@ namespace ringside::cli {
 /// no line; one that cannot be asked says why, but for RAS, which most jobs do not have.
 std::vector<live::WatchEvidence> evidence_of_hosts(const live::Choice& choice,
                                                    const std::vector<std::string>& hosts);
+
+/// Returns what these ranks were doing: their stacks, by the tools on their hosts, which takes ten
+/// seconds. `files`: indices into `traces`; of two at fault and one that waits at most.
+std::vector<live::WatchEvidence> evidence_of_stacks(const live::Choice& choice,
+                                                    const std::vector<live::Reply>& replies,
+                                                    const model::Traces& traces,
+                                                    const std::vector<std::uint32_t>& files);
 
 /// Returns the faults of links, slots and adapters, by the traces' own readings of the machines.
 std::vector<live::WatchEvidence> evidence_of_links(const model::Traces& traces);

@@ -78,11 +78,42 @@ def hang_with_rings(setup):
     return said
 
 
+PY_SPY = r"""#!/bin/sh
+test "$1 $2 $3 $4" = 'dump --json --nonblocking --pid' || exit 1
+cat << 'END'
+[{"thread_name": "MainThread", "frames": [
+  {"name": "load_batch", "filename": "/job/train.py", "line": 12},
+  {"name": "<module>", "filename": "/job/train.py", "line": 21}]}]
+END
+"""
+
+
+def hang_with_stacks(setup, rank, others):
+    """`hang` of the running job says in its second sentence where the rank at fault is, and then where
+    one is that waits: here as a py-spy of ours has it, which this machine may lack."""
+    tools = setup.directory / "tools"
+    tools.mkdir()
+    (tools / "py-spy").write_text(PY_SPY, encoding="utf-8")
+    (tools / "py-spy").chmod(0o755)
+    path = os.environ["PATH"]
+    os.environ["PATH"] = f"{tools}:{path}"
+    try:
+        said = setup.run_analyzer("hang", "--ring-dir", setup.rings, expected=(1,)).splitlines()
+    finally:
+        os.environ["PATH"] = path
+    where = re.compile(r"Rank (\d) \(process \d+\) was in all 5 samples in load_batch \(train.py:12\) < "
+                       r"<module> \(train.py:21\) \(by py-spy; it used \d+ % of a processor\)\.")
+    found = [where.fullmatch(line) for line in said[1:3]]
+    check(all(found), f"no stacks: {said[:5]}")
+    check(int(found[0][1]) == rank and int(found[1][1]) in others, f"of other ranks: {said[:5]}")
+
+
 def stuck(setup):
     """A rank never joins a collective; its process lives, and has nothing to tell."""
     job = watched_job(setup, "--iterations", "40", "--stuck-rank", "1", "--stuck-at", "30")
     lines = check_watch(job, [0, 2])
     said = hang_with_rings(setup)
+    hang_with_stacks(setup, 1, (0, 2))
     job.kill()
     check({line[3] for line in lines} == {"AllGather #5"}, "another operation")
     check(re.search(r"Rank 1 \(.*\) has not joined AllGather #5 of communicator world; "

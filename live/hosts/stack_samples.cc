@@ -1,0 +1,258 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "live/hosts/stack_samples.h"
+
+#include <algorithm>
+#include <array>
+#include <fstream>
+#include <iterator>
+#include <optional>
+#include <sstream>
+#include <thread>
+#include <unistd.h>
+#include <utility>
+
+#include "analyzer/report/document/numbers.h"
+#include "live/hosts/host_commands.h"
+#include "live/json_members.h"
+
+namespace ringside::live {
+namespace {
+
+constexpr std::size_t kMostFrames = 8;  // of a text
+constexpr std::chrono::seconds kMostTime(10);
+
+std::string file_of(std::int64_t pid, const char* name) {
+  std::ifstream file("/proc/" + std::to_string(pid) + '/' + name);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+/// Time on processors, in seconds.
+std::optional<double> processor_time_s(std::int64_t pid) {
+  const std::string stat = file_of(pid, "stat");
+  const std::size_t name_end = stat.rfind(')');
+  std::istringstream fields(name_end == std::string::npos ? "" : stat.substr(name_end + 1));
+  std::string skipped;
+  constexpr int kBetween = 11;  // the state, and what stands before utime
+  for (int i = 0; i < kBetween; ++i) {
+    fields >> skipped;
+  }
+  double user = 0;
+  double system = 0;
+  return fields >> user >> system
+             ? std::optional((user + system) / static_cast<double>(sysconf(_SC_CLK_TCK)))
+             : std::nullopt;
+}
+
+struct Tool {
+  const char* name;
+  std::vector<std::string> words;  // then the process
+  Stack (*read)(std::string_view output);
+};
+
+const std::vector<Tool>& tools() {
+  static const std::vector<Tool> all = {
+      {"py-spy", {"py-spy", "dump", "--json", "--nonblocking", "--pid"}, read_py_spy},
+      {"eu-stack", {"eu-stack", "-1", "-p"}, read_native},
+      {"gdb", {"gdb", "-nx", "-batch", "-ex", "bt", "-p"}, read_native},
+  };
+  return all;
+}
+
+class Sampler {
+ public:
+  explicit Sampler(std::int64_t pid) : pid_(pid), begin_s_(processor_time_s(pid)) {
+    const std::string maps = file_of(pid, "maps");
+    if (maps.find("libnccl-profiler-ringside") == std::string::npos) {
+      reason_ = maps.empty() ? "/proc/" + std::to_string(pid) + "/maps cannot be read"
+                             : "it is no process with Ringside's plugin any more";
+    }
+    is_python_ = maps.find("python") != std::string::npos;
+  }
+
+  /// False if another sample would give nothing, either.
+  bool take() {
+    if (!reason_.empty()) {
+      return false;
+    }
+    for (; tool_ < tools().size(); ++tool_) {
+      const Tool& tool = tools()[tool_];
+      std::vector<HostCommand> commands(1);
+      commands[0].words = tool.words;
+      commands[0].words.push_back(std::to_string(pid_));
+      run_all(commands, 1, kMostTime);
+      Stack stack = tool.read(commands[0].output);
+      if (!stack.empty()) {
+        samples_.push_back(std::move(stack));
+        return true;
+      }
+      if (!samples_.empty()) {
+        return true;  // a thread that moves cannot always be read
+      }
+      troubles_ += (troubles_.empty() ? "" : "; ") + std::string(tool.name) + ' ' +
+                   (commands[0].error.empty() ? "shows no stack" : commands[0].error);
+    }
+    return false;
+  }
+
+  Evidence result() const {
+    if (!reason_.empty()) {
+      return {"stack", "", "was not looked at: " + reason_};
+    }
+    const auto end_s = processor_time_s(pid_);
+    const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin_;
+    std::string used;
+    if (begin_s_ && end_s && took >= kStackInterval) {
+      used = " used " + report::fixed(100 * (*end_s - *begin_s_) / took.count(), 0) +
+             " % of a processor";
+    }
+    if (samples_.empty()) {
+      return {"stack", "",
+              (used.empty() ? "" : used.substr(1) + ", and ") + "shows no stack: " + troubles_};
+    }
+    const std::string count = std::to_string(samples_.size());
+    const std::string frames = shared_frames(samples_);
+    return {"stack",
+            (frames.empty() ? "was elsewhere in each of " + count + " samples"
+                            : "was in all " + count + " samples in " + frames) +
+                " (by " + tools()[tool_].name + (used.empty() ? "" : "; it" + used) +
+                (is_python_ && tool_ > 0 ? "; for lines of Python: pip install py-spy there" : "") +
+                ")\n",
+            ""};
+  }
+
+ private:
+  std::int64_t pid_;
+  std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
+  std::optional<double> begin_s_;
+  bool is_python_ = false;
+  std::size_t tool_ = 0;  // the first that works
+  std::vector<Stack> samples_;
+  std::string reason_;
+  std::string troubles_;
+};
+
+std::string name_of_file(std::string_view path) {
+  return std::string(path.substr(path.rfind('/') + 1));
+}
+
+}  // namespace
+
+Stack read_py_spy(std::string_view json) {
+  simdjson::dom::parser parser;
+  simdjson::dom::array threads;
+  Stack stack;
+  if (parser.parse(json.data(), json.size()).get_array().get(threads) != simdjson::SUCCESS) {
+    return stack;
+  }
+  for (const auto thread : threads) {
+    JsonObject object;
+    if (thread.get(object) != simdjson::SUCCESS) {
+      continue;
+    }
+    simdjson::dom::array frames;
+    const bool is_main = text_of(object, "thread_name") == "MainThread";
+    if ((!stack.empty() && !is_main) || !take(object, "frames", frames)) {
+      continue;
+    }
+    stack.clear();
+    for (const auto one : frames) {
+      JsonObject frame;
+      if (one.get(frame) == simdjson::SUCCESS) {
+        const std::int64_t line = integer_of(frame, "line").value_or(0);
+        const std::string file = name_of_file(text_of(frame, "filename"));
+        stack.push_back(
+            {text_of(frame, "name"), line > 0 ? file + ':' + std::to_string(line) : file});
+      }
+    }
+    if (is_main) {
+      break;
+    }
+  }
+  return stack;
+}
+
+Stack read_native(std::string_view text) {
+  Stack stack;
+  std::istringstream lines{std::string(text)};
+  for (std::string line; std::getline(lines, line);) {
+    // "#1  0x00007f04 in function (arguments) at /source/file.c:12", or without " in " and behind
+    // the name "@@GLIBC_2.3" or " - 1".
+    if (!line.starts_with('#')) {
+      continue;
+    }
+    std::size_t begin = line.find_first_not_of(" 0123456789#");
+    if (begin != std::string::npos && line.compare(begin - 1, 2, "0x") == 0) {
+      begin = line.find(' ', begin);
+      begin = line.find_first_not_of(' ', begin);
+      if (begin != std::string::npos && line.compare(begin, 3, "in ") == 0) {
+        begin += 3;
+      }
+    }
+    if (begin == std::string::npos) {
+      continue;
+    }
+    StackFrame& frame = stack.emplace_back();
+    frame.function = line.substr(begin, line.find_first_of("@(", begin) - begin);
+    frame.function.erase(frame.function.find(" - ") == std::string::npos
+                             ? frame.function.find_last_not_of(' ') + 1
+                             : frame.function.find(" - "));
+    if (const std::size_t at = line.rfind(" at "); at != std::string::npos) {
+      frame.place = name_of_file(std::string_view(line).substr(at + 4));
+    }
+  }
+  return stack;
+}
+
+std::string shared_frames(const std::vector<Stack>& samples) {
+  Stack shared;  // the outermost first
+  const auto at = [](const Stack& stack, std::size_t depth) -> const StackFrame* {
+    return depth < stack.size() ? &stack[stack.size() - 1 - depth] : nullptr;
+  };
+  const auto file = [](const StackFrame& frame) {
+    return frame.place.substr(0, frame.place.rfind(':'));
+  };
+  for (std::size_t depth = 0; !samples.empty(); ++depth) {
+    const StackFrame* const first = at(samples.front(), depth);
+    const bool is_shared =
+        first != nullptr && std::all_of(samples.begin(), samples.end(), [&](const Stack& stack) {
+          const StackFrame* const one = at(stack, depth);
+          return one != nullptr && one->function == first->function && file(*one) == file(*first);
+        });
+    if (!is_shared) {
+      break;
+    }
+    const bool is_one_line = std::all_of(samples.begin(), samples.end(), [&](const Stack& stack) {
+      return *at(stack, depth) == *first;
+    });
+    shared.push_back({first->function, is_one_line ? first->place : file(*first)});
+  }
+  std::string text;
+  for (std::size_t i = 0; i < shared.size() && i < kMostFrames; ++i) {
+    const StackFrame& frame = shared[shared.size() - 1 - i];
+    text += (i == 0 ? "" : " < ") + frame.function +
+            (frame.place.empty() ? "" : " (" + frame.place + ')');
+  }
+  return text + (shared.size() > kMostFrames ? " < ..." : "");
+}
+
+std::vector<Evidence> sample_stacks(const std::vector<std::int64_t>& pids) {
+  std::vector<Sampler> samplers(pids.begin(), pids.end());
+  bool goes_on = true;
+  for (int i = 0; i < kStackSamples && goes_on; ++i) {
+    const auto next = std::chrono::steady_clock::now() + kStackInterval;
+    goes_on = false;
+    for (Sampler& sampler : samplers) {
+      goes_on = sampler.take() || goes_on;
+    }
+    if (goes_on) {
+      std::this_thread::sleep_until(next);
+    }
+  }
+  std::vector<Evidence> evidence;
+  for (const Sampler& sampler : samplers) {
+    evidence.push_back(sampler.result());
+  }
+  return evidence;
+}
+
+}  // namespace ringside::live
