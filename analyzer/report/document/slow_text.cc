@@ -66,7 +66,7 @@ std::optional<Finding> slow_finding(const replay::RunReplay& run) {
     const std::optional<replay::Cost>& imbalance = run.slow().imbalance;
     return imbalance
                ? std::optional(Finding{
-                     Severity::kWarning, "imbalance",
+                     Severity::kNote, "imbalance",
                      "With the same work on all ranks the job would take about " +
                          percent_text(imbalance->best) + " less (" +
                          fixed(100 * imbalance->least, 1) + " to " + percent_text(imbalance->most) +

@@ -28,7 +28,8 @@ bool are_several(const replay::Slow& slow);
 std::string slow_sentence(const replay::Slow& slow, const replay::Job& job);
 
 /// The sentence of the worst of a run, as a finding: a note if it was slow in the first iteration
-/// only, as a rank is that starts late. If nobody is, that of the imbalance, if there is one.
+/// only, as a rank is that starts late. If nobody is, that of the imbalance, if there is
+/// one: a note, as nobody is at fault.
 std::optional<Finding> slow_finding(const replay::RunReplay& run);
 
 /// What cannot be said of who slows the job, and the command that would tell; empty: all can.

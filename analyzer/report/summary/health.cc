@@ -259,7 +259,10 @@ class HealthJudge {
             "whether a network link is slow cannot be seen: too little was sent through each",
             "network");
       }
-      health_.status = health_.findings.empty() ? "ok" : "unknown";
+      const bool is_known =
+          std::all_of(health_.findings.begin(), health_.findings.end(),
+                      [](const HealthFinding& one) { return one.finding.kind == "imbalance"; });
+      health_.status = is_known ? "ok" : "unknown";
       health_.headline = "No problem found in " + what_was_judged();
     }
   }
