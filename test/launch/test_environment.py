@@ -9,6 +9,7 @@ import shutil
 import stat
 import subprocess
 import sys
+import time
 
 from place import require
 
@@ -205,4 +206,25 @@ def names(place):
     require(err.count(f"ringside run: {wrong}\n") == 1, err)
 
 
-CASES = {"names": names, "environment": environment, "text": text, "nccl": nccl}
+def start_up(place):
+    """A rank that has made no communicator is named, and no shell that has started it: what a rank does
+    before NCCL loads the plugin only its process shows."""
+    variables = {**os.environ, "NCCL_PROFILER_PLUGIN": place.options.plugin, "RINGSIDE_JOB": "starting",
+                 "RINGSIDE_DIR": str(place.root), "RANK": "5"}
+    waiting = "import sys; print(flush=True); sys.stdin.read()"
+    rank = subprocess.Popen(["sh", "-c", f"'{sys.executable}' -c '{waiting}'; true"], env=variables, text=True,
+                            stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    rank.stdout.readline()
+    child = int(pathlib.Path(f"/proc/{rank.pid}/task/{rank.pid}/children").read_text("utf-8").split()[0])
+    deadline = time.monotonic() + 60
+    said = ""
+    while "rank 5" not in said:
+        require(time.monotonic() < deadline, f"not named within a minute: {said}")
+        _, said = place.ringside("ctl", "status", "--job", "starting", status=3)
+    require(said.count("rank ") == 1 and f"rank 5 (process {child}) has made no communicator in the " in said, said)
+    _, other = place.ringside("hang", "--job", "another", status=3)
+    require("rank 5" not in other, other)
+    rank.communicate()
+
+
+CASES = {"start-up": start_up, "names": names, "environment": environment, "text": text, "nccl": nccl}

@@ -96,7 +96,7 @@ MAY_HOLD_MORE = ["analyzer/mpi"]
 MAX_ROOM_LINES = {
     "analyzer/align": 3900, "analyzer/chakra": 2500, "analyzer/cli": 9900, "analyzer/facts": 1600, "analyzer/lint": 1850,
     "analyzer/load": 14800, "analyzer/match": 9650, "analyzer/merge": 5250, "analyzer/metrics": 13550, "analyzer/model": 2800,
-    "analyzer/mpi": 3750, "analyzer/replay": 3050, "analyzer/report": 13950, "launch": 2550, "live": 6200, "plugin": 23650,
+    "analyzer/mpi": 3750, "analyzer/replay": 3050, "analyzer/report": 13950, "launch": 2550, "live": 6350, "plugin": 23650,
     "simulate": 1850,
 }
 
