@@ -31,7 +31,7 @@ constexpr double kNobodyElse = 0.05;
 // iterations, and there are so many of them. Noise of 5 % in each kernel of 128 ranks is 5 %.
 constexpr double kLeastImbalance = 0.05;
 constexpr double kLeastOfIterations = 0.06;
-constexpr std::uint32_t kLeastIterations = 8;
+constexpr std::uint32_t kIterationsOfImbalance = 8;
 
 void describe(Slow& slow, const WhatIfAnswer& answer, double infidelity) {
   const std::vector<double>& saved = answer.saved_by_iteration;
@@ -129,7 +129,8 @@ std::optional<Cost> find_imbalance(const Job& job, WhatIf& what_if, std::uint32_
       kLeastOfIterations * static_cast<double>(job.wall_ns())) {
     describe(all, what_if.ask({.is_balanced = true}, rank), std::abs(1 - what_if.fidelity()));
   }
-  const bool lasts = all.iterations >= kLeastIterations && 2 * all.slow_iterations > all.iterations;
+  const bool lasts =
+      all.iterations >= kIterationsOfImbalance && 2 * all.slow_iterations > all.iterations;
   return lasts && all.cost.best >= kLeastImbalance ? std::optional(all.cost) : std::nullopt;
 }
 

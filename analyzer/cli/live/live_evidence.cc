@@ -119,11 +119,12 @@ std::vector<live::WatchEvidence> evidence_of_stacks(const live::Choice& choice,
       std::string text = all[i].reason.empty() ? all[i].text : all[i].reason;
       text = text.substr(0, text.find('\n'));
       if (i < asked.size()) {
-        const auto& rank = asked[i]->status->rank;
-        const std::string process = "process " + std::to_string(asked[i]->status->pid);
-        text =
-            (rank.has_value() ? "Rank " + std::to_string(*rank) + " (" + process + ")" : process) +
-            ' ' + text;
+        const live::ProcessStatus& status = *asked[i]->status;
+        std::string subject = "process " + std::to_string(status.pid);
+        if (status.rank.has_value()) {
+          subject = "Rank " + std::to_string(*status.rank).append(" (").append(subject).append(")");
+        }
+        text = subject.append(" ").append(text);
       }
       evidence.push_back({all[i].source, host, std::move(text)});
     }
