@@ -4,6 +4,7 @@
 
 #include "analyzer/match/membership.h"
 #include "analyzer/match/verdict/describe.h"
+#include "analyzer/model/joined.h"
 #include "analyzer/report/document/numbers.h"
 #include "analyzer/report/match_report.h"
 #include "analyzer/report/summary/summary.h"
@@ -31,20 +32,6 @@ std::string global_rank_text(const match::Membership& membership) {
     text += (text.empty() ? "" : " and ") + std::to_string(unknown) + " not known";
   }
   return text;
-}
-
-std::string host_text(const std::vector<std::string>& hosts) {
-  std::string text;
-  for (std::size_t i = 0; i < std::min(hosts.size(), kHostsListed); ++i) {
-    text += (i == 0 ? "" : ", ") + hosts[i];
-  }
-  return hosts.size() > kHostsListed
-             ? text + " and " + std::to_string(hosts.size() - kHostsListed) + " more"
-             : text;
-}
-
-Cell text_or_nothing(const std::string& text) {
-  return text.empty() ? Cell() : Cell(text);
 }
 
 }  // namespace
@@ -80,10 +67,11 @@ Document communicators_document(const model::Traces& traces, const match::Matche
     has_inferred = has_inferred || communicator.nranks_inferred;
     table.rows.push_back(
         {std::uint64_t{c} + 1, std::uint64_t{communicator.run} + 1,
-         text_or_nothing(communicator.name), text_or_nothing(communicator.hash),
+         communicator.name.empty() ? Cell() : Cell(communicator.name),
+         communicator.hash.empty() ? Cell() : Cell(communicator.hash),
          communicator.nranks_inferred ? Cell() : Cell(std::uint64_t{communicator.nranks}),
          std::uint64_t{communicator.members.size()}, global_rank_text(membership),
-         host_text(membership.hosts),
+         model::joined(membership.hosts, kHostsListed),
          membership.inside ? Cell(std::uint64_t{*membership.inside} + 1) : Cell(),
          membership.operations +
              (elsewhere != nullptr ? elsewhere->operations(static_cast<std::uint32_t>(c)) : 0)});

@@ -260,6 +260,17 @@ def nested(rank, nranks):
     return trace.operation("AllReduce", 1024, context=2, seq=0)
 
 
+def pairs_alike(times_from):
+    """Five pairs that do the same, but the fourth takes longer, and the fifth calls once more."""
+    def act(trace, rank):
+        pair = rank // 2
+        trace.communicator(2, comm=f"0x{0x20 + pair:x}", name=f"tp {pair}", nranks=2, rank=rank % 2)
+        for seq in range(3 if pair == 4 else 2):
+            trace.operation("AllReduce", 1024, context=2, seq=seq, times_from=times_from,
+                            dur_us=300.0 if pair == 3 else 100.0 + pair)
+    return ranks(10, act)
+
+
 def without_hash(nranks, act):
     """Ranks of an interface that gives neither hashes nor numbers of ranks; `act` adds the
     communicators and operations of a rank."""
@@ -396,6 +407,8 @@ def cases():
         "match-trusted": ("match traces", late_numbers("2.26.2")),
         "match-undecided": ("match traces", late_numbers("2.25.1", same_sizes=True)),
         "match-runs": ("match traces", restarted()),
+        "summary-alike": ("summary traces", pairs_alike("gpu")),
+        "summary-alike-markdown": ("summary --format markdown traces", pairs_alike("enqueue")),
         "communicators": ("communicators traces", job(4, nested)),
         "communicators-json": ("communicators --format json traces", job(4, nested)),
         "communicators-csv": ("communicators --format csv traces", job(4, nested)),

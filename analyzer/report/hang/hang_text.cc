@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 
+#include "analyzer/model/joined.h"
 #include "analyzer/report/document/document.h"
 #include "analyzer/report/document/numbers.h"
 #include "analyzer/report/summary/summary.h"
@@ -190,20 +191,15 @@ std::string HangText::waited(std::uint32_t operation) const {
 }
 
 std::string HangText::blockers_text(std::uint32_t operation, Blocker::Why why) const {
-  std::vector<std::uint32_t> positions;
+  std::vector<std::string> places;
   for (const Blocker& blocker : hang_.operations[operation].blockers) {
     if (blocker.why == why) {
-      positions.push_back(blocker.position);
+      places.push_back(place(blocker.position));
     }
   }
-  std::string text = positions.size() == 1 ? "Rank " : "Ranks ";
-  for (std::size_t i = 0; i < std::min(positions.size(), kNamed); ++i) {
-    text += (i == 0 ? "" : ", ") + place(positions[i]);
-  }
-  if (positions.size() > kNamed) {
-    text += " and " + std::to_string(positions.size() - kNamed) + " more";
-  }
-  return text + (positions.size() == 1 ? " has" : " have");
+  const bool is_one = places.size() == 1;
+  return (is_one ? "Rank " : "Ranks ") + model::joined(places, kNamed) +
+         (is_one ? " has" : " have");
 }
 
 }  // namespace ringside::report

@@ -2,6 +2,7 @@
 #include "analyzer/report/summary/summary.h"
 
 #include <algorithm>
+#include <array>
 #include <map>
 #include <utility>
 
@@ -235,31 +236,14 @@ std::vector<std::string> find_gaps(const Summary& summary, const model::Traces& 
 }
 
 const char* state_name(model::State state) {
-  switch (state) {
-    case model::State::kCompleted:
-      return "completed";
-    case model::State::kStarted:
-      return "started";
-    case model::State::kEnqueued:
-      return "enqueued";
-  }
-  return "";
+  constexpr std::array kNames = {"completed", "started", "enqueued"};
+  return kNames[static_cast<std::size_t>(state)];
 }
 
 const char* times_from_name(model::TimesFrom times_from) {
-  switch (times_from) {
-    case model::TimesFrom::kGpu:
-      return "gpu";
-    case model::TimesFrom::kProxy:
-      return "proxy";
-    case model::TimesFrom::kProxyQueue:
-      return "proxy_queue";
-    case model::TimesFrom::kEnqueue:
-      return "enqueue";
-    case model::TimesFrom::kKineto:
-      return "kineto";
-  }
-  return "";
+  constexpr std::array<const char*, model::kTimesFromCount> kNames = {"gpu", "proxy", "proxy_queue",
+                                                                      "enqueue", "kineto"};
+  return kNames[static_cast<std::size_t>(times_from)];
 }
 
 std::vector<std::string> run_lines(const std::vector<match::Run>& runs) {

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "analyzer/metrics/rows/alike.h"
 #include "analyzer/report/document/text_table.h"
 #include "analyzer/report/summary/align_report.h"
 #include "analyzer/report/summary/health.h"
@@ -18,6 +19,39 @@ std::string markdown_list(const std::vector<std::string>& lines) {
   return text;
 }
 
+// A table, of one communicator.
+struct ShownTable {
+  std::string title;
+  std::size_t communicator;
+  std::vector<std::string> lines;
+};
+
+std::vector<ShownTable> shown_tables(const Summary& summary) {
+  std::vector<ShownTable> tables;
+  std::vector<std::vector<std::string>> lines;
+  for (std::size_t i = 0; i < summary.communicators.size(); ++i) {
+    lines.push_back(communicator_lines(summary.communicators[i], summary.rows[i]));
+  }
+  for (const auto& alike : metrics::find_alike(summary.communicators, summary.rows, lines)) {
+    const match::Communicator& median = summary.communicators[alike.median];
+    if (alike.count == 1) {
+      tables.push_back({"Communicator " + communicator_title(median), alike.median,
+                        std::move(lines[alike.median])});
+      continue;
+    }
+    const std::string title = "Communicators " + alike.kind + "x " + std::to_string(alike.count) +
+                              ", " + std::to_string(median.nranks) + " ranks each: ";
+    tables.push_back({title + (alike.slowest ? "the median, " : "as ") + label_of(median),
+                      alike.median,
+                      {"--comm NAME shows one of them, --format csv all"}});
+    if (alike.slowest) {
+      const std::string name = label_of(summary.communicators[*alike.slowest]);
+      tables.push_back({title + "the slowest, " + name, *alike.slowest, {}});
+    }
+  }
+  return tables;
+}
+
 }  // namespace
 
 std::string summary_as_table(const Summary& summary, bool with_clocks, std::size_t screen_columns) {
@@ -32,13 +66,13 @@ std::string summary_as_table(const Summary& summary, bool with_clocks, std::size
   for (const std::string& line : input_lines(summary)) {
     text += wrapped(line, screen_columns);
   }
-  for (std::size_t i = 0; i < summary.communicators.size(); ++i) {
-    text += '\n' + wrapped("Communicator " + communicator_title(summary.communicators[i]), 0);
-    for (const std::string& line : communicator_lines(summary.communicators[i], summary.rows[i])) {
+  for (const ShownTable& shown : shown_tables(summary)) {
+    text += '\n' + wrapped(shown.title, 0);
+    for (const std::string& line : shown.lines) {
       text += wrapped("  " + line, screen_columns);
     }
-    if (!summary.rows[i].rows.empty()) {
-      text += render_table(rows_table(summary, i), false, screen_columns);
+    if (!summary.rows[shown.communicator].rows.empty()) {
+      text += render_table(rows_table(summary, shown.communicator), false, screen_columns);
     }
   }
   text += summary.communicators.empty() ? "\nNo operations.\n" : "\n";
@@ -59,13 +93,11 @@ std::string summary_as_markdown(const Summary& summary, bool with_clocks) {
     text += markdown_list(health_lines(*summary.health)) + "\n## Traces\n\n";
   }
   text += markdown_list(input_lines(summary));
-  for (std::size_t i = 0; i < summary.communicators.size(); ++i) {
-    text +=
-        "\n## Communicator " + markdown_text(communicator_title(summary.communicators[i])) + "\n\n";
-    const auto lines = communicator_lines(summary.communicators[i], summary.rows[i]);
-    text += markdown_list(lines);
-    if (!summary.rows[i].rows.empty()) {
-      text += (lines.empty() ? "" : "\n") + render_table(rows_table(summary, i), true);
+  for (const ShownTable& shown : shown_tables(summary)) {
+    text += "\n## " + markdown_text(shown.title) + "\n\n" + markdown_list(shown.lines);
+    if (!summary.rows[shown.communicator].rows.empty()) {
+      text += (shown.lines.empty() ? "" : "\n") +
+              render_table(rows_table(summary, shown.communicator), true);
     }
   }
   text += summary.communicators.empty() ? "\nNo operations.\n" : "\n";
