@@ -112,7 +112,9 @@ def commands_of(text):
 def shown(output, status, first):
     """The output as a guide has it."""
     # A line of progress is overwritten by the next one.
-    lines = [line.rsplit("\r", 1)[-1].rstrip().replace("\x1b[K", "") for line in output.splitlines()]
+    # A carriage return begins a line anew, as that of the progress does where a machine is slow.
+    whole = re.sub(r"[^\n]*\r", "", output).replace("\x1b[K", "")
+    lines = [line.rstrip() for line in whole.splitlines()]
     while lines and not lines[-1]:
         lines.pop()
     if first is not None and len(lines) > first:
