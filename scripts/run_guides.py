@@ -111,7 +111,6 @@ def commands_of(text):
 
 def shown(output, status, first):
     """The output as a guide has it."""
-    # A line of progress is overwritten by the next one.
     # A carriage return begins a line anew, as that of the progress does where a machine is slow.
     whole = re.sub(r"[^\n]*\r", "", output).replace("\x1b[K", "")
     lines = [line.rstrip() for line in whole.splitlines()]

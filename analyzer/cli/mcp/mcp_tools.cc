@@ -189,7 +189,7 @@ std::vector<std::string> words_of_tool(const std::string& name, const json& argu
     } else if (is_given && argument.kind == Kind::kOption) {
       words.push_back(std::string("--").append(argument.name).append("=").append(text_of(*given)));
     } else if (is_given && given->is_boolean() && given->get<bool>()) {
-      words.push_back("--" + std::string(argument.name));
+      words.push_back(std::string("--").append(argument.name));
     }
     if (!error.empty()) {
       return {};

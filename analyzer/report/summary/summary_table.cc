@@ -39,14 +39,15 @@ std::vector<ShownTable> shown_tables(const Summary& summary) {
                         std::move(lines[alike.median])});
       continue;
     }
-    const std::string title = "Communicators " + alike.kind + "x " + std::to_string(alike.count) +
-                              ", " + std::to_string(median.nranks) + " ranks each: ";
-    tables.push_back({title + (alike.slowest ? "the median, " : "as ") + label_of(median),
-                      alike.median,
-                      {"--comm NAME shows one of them, --format csv all"}});
+    std::string title = "Communicators " + alike.kind + "x " + std::to_string(alike.count) + ", " +
+                        std::to_string(median.nranks) + " ranks each: ";
+    std::string of_median = title;
+    of_median.append(alike.slowest ? "the median, " : "as ").append(label_of(median));
+    tables.push_back(
+        {std::move(of_median), alike.median, {"--comm NAME shows one of them, --format csv all"}});
     if (alike.slowest) {
-      const std::string name = label_of(summary.communicators[*alike.slowest]);
-      tables.push_back({title + "the slowest, " + name, *alike.slowest, {}});
+      title.append("the slowest, ").append(label_of(summary.communicators[*alike.slowest]));
+      tables.push_back({std::move(title), *alike.slowest, {}});
     }
   }
   return tables;
