@@ -162,7 +162,7 @@ std::vector<std::string> words_of_tool(const std::string& name, const json& argu
   for (const auto& [key, value] : arguments.items()) {
     if (std::none_of(tool->arguments.begin(), tool->arguments.end(),
                      [&, &key = key](const Argument& one) { return key == one.name; })) {
-      error = name + " has no argument " + key;
+      error = std::string(name).append(" has no argument ").append(key);
       return {};
     }
   }
@@ -181,7 +181,7 @@ std::vector<std::string> words_of_tool(const std::string& name, const json& argu
         directories.paths().size() == 1) {
       places.push_back(directories.paths().front());
     } else if (!is_given && (argument.is_required || argument.kind == Kind::kPath)) {
-      error = name + " needs the argument " + argument.name;
+      error = std::string(name).append(" needs the argument ").append(argument.name);
     } else if (is_given && argument.kind == Kind::kPath) {
       places.push_back(directories.find(text_of(*given), error));
     } else if (is_given && argument.kind == Kind::kSql) {
