@@ -4,14 +4,14 @@
 #include <algorithm>
 #include <csignal>
 #include <ctime>
-#include <fstream>
-#include <iterator>
 #include <poll.h>
-#include <sstream>
+#include <string>
 #include <sys/eventfd.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 #include <utility>
+
+#include "launch/process_files.h"
 
 namespace ringside::launch {
 namespace {
@@ -27,17 +27,7 @@ std::int64_t realtime_ns() {
 
 // The last member of /proc/PID/stat of a process that has ended and that its parent has not taken.
 std::optional<int> status_of(pid_t pid) {
-  std::ifstream file("/proc/" + std::to_string(pid) + "/stat");
-  // A process may go between opening and reading: getline() says so, an iterator over the buffer
-  // throws.
-  std::string text;
-  std::getline(file, text, '\0');
-  const std::size_t name_end = text.rfind(')');
-  if (name_end == std::string::npos) {
-    return std::nullopt;
-  }
-  std::istringstream members(text.substr(name_end + 1));
-  const std::vector<std::string> words{std::istream_iterator<std::string>(members), {}};
+  const std::vector<std::string> words = process_stat(pid);
   constexpr std::size_t kExitCode = 49;  // counted from the state, which is the third member
   return words.size() > kExitCode && words.front() == "Z"
              ? std::optional(std::atoi(words[kExitCode].c_str()))

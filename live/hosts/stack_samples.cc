@@ -3,8 +3,7 @@
 
 #include <algorithm>
 #include <array>
-#include <fstream>
-#include <iterator>
+#include <cstdlib>
 #include <optional>
 #include <sstream>
 #include <thread>
@@ -12,6 +11,8 @@
 #include <utility>
 
 #include "analyzer/report/document/numbers.h"
+#include "launch/files.h"
+#include "launch/process_files.h"
 #include "live/hosts/host_commands.h"
 #include "live/json_members.h"
 
@@ -21,26 +22,16 @@ namespace {
 constexpr std::size_t kMostFrames = 8;  // of a text
 constexpr std::chrono::seconds kMostTime(10);
 
-std::string file_of(std::int64_t pid, const char* name) {
-  std::ifstream file("/proc/" + std::to_string(pid) + '/' + name);
-  return {std::istreambuf_iterator<char>(file), {}};
-}
-
 /// Time on processors, in seconds.
 std::optional<double> processor_time_s(std::int64_t pid) {
-  const std::string stat = file_of(pid, "stat");
-  const std::size_t name_end = stat.rfind(')');
-  std::istringstream fields(name_end == std::string::npos ? "" : stat.substr(name_end + 1));
-  std::string skipped;
-  constexpr int kBetween = 11;  // the state, and what stands before utime
-  for (int i = 0; i < kBetween; ++i) {
-    fields >> skipped;
+  constexpr std::size_t kUser = 11;
+  constexpr std::size_t kSystem = 12;
+  const std::vector<std::string> members = launch::process_stat(pid);
+  if (members.size() <= kSystem) {
+    return std::nullopt;
   }
-  double user = 0;
-  double system = 0;
-  return fields >> user >> system
-             ? std::optional((user + system) / static_cast<double>(sysconf(_SC_CLK_TCK)))
-             : std::nullopt;
+  const double ticks = std::atof(members[kUser].c_str()) + std::atof(members[kSystem].c_str());
+  return ticks / static_cast<double>(sysconf(_SC_CLK_TCK));
 }
 
 struct Tool {
@@ -61,7 +52,7 @@ const std::vector<Tool>& tools() {
 class Sampler {
  public:
   explicit Sampler(std::int64_t pid) : pid_(pid), begin_s_(processor_time_s(pid)) {
-    const std::string maps = file_of(pid, "maps");
+    const std::string maps = launch::process_file(pid, "maps");
     if (maps.find("libnccl-profiler-ringside") == std::string::npos) {
       reason_ = maps.empty() ? "/proc/" + std::to_string(pid) + "/maps cannot be read"
                              : "it is no process with Ringside's plugin any more";
@@ -131,10 +122,6 @@ class Sampler {
   std::string troubles_;
 };
 
-std::string name_of_file(std::string_view path) {
-  return std::string(path.substr(path.rfind('/') + 1));
-}
-
 }  // namespace
 
 Stack read_py_spy(std::string_view json) {
@@ -159,7 +146,7 @@ Stack read_py_spy(std::string_view json) {
       JsonObject frame;
       if (one.get(frame) == simdjson::SUCCESS) {
         const std::int64_t line = integer_of(frame, "line").value_or(0);
-        const std::string file = name_of_file(text_of(frame, "filename"));
+        const std::string file = launch::base_name(text_of(frame, "filename"));
         stack.push_back(
             {text_of(frame, "name"), line > 0 ? file + ':' + std::to_string(line) : file});
       }
@@ -197,7 +184,7 @@ Stack read_native(std::string_view text) {
                              ? frame.function.find_last_not_of(' ') + 1
                              : frame.function.find(" - "));
     if (const std::size_t at = line.rfind(" at "); at != std::string::npos) {
-      frame.place = name_of_file(std::string_view(line).substr(at + 4));
+      frame.place = launch::base_name(line.substr(at + 4));
     }
   }
   return stack;

@@ -3,27 +3,23 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
-#include <iterator>
 #include <map>
-#include <sstream>
+#include <set>
 #include <string_view>
 #include <sys/stat.h>
 #include <unistd.h>
 #include <utility>
 
 #include "analyzer/report/document/numbers.h"
+#include "launch/process_files.h"
 
 namespace ringside::live {
 namespace {
 
 constexpr double kLeastAge_s = 5;
-
-std::string content(const std::filesystem::path& path) {
-  std::ifstream file(path);
-  return {std::istreambuf_iterator<char>(file), {}};
-}
 
 // The value of a variable in /proc/PID/environ; empty if it is not set.
 std::string value_of(std::string_view environment, std::string_view name) {
@@ -37,21 +33,12 @@ std::string value_of(std::string_view environment, std::string_view name) {
   return {};
 }
 
-double age_s(const std::filesystem::path& process) {
-  constexpr int kBetween = 19;  // the state, and what stands before the moment of the start
-  const std::string stat = content(process / "stat");
-  const std::size_t name_end = stat.rfind(')');
-  std::istringstream fields(name_end == std::string::npos ? "" : stat.substr(name_end + 1));
-  std::string skipped;
-  for (int i = 0; i < kBetween; ++i) {
-    fields >> skipped;
-  }
-  double start_ticks = 0;
-  double uptime_s = 0;
-  std::ifstream uptime("/proc/uptime");
-  return fields >> start_ticks && uptime >> uptime_s
-             ? uptime_s - start_ticks / static_cast<double>(sysconf(_SC_CLK_TCK))
-             : 0;
+double age_s(std::int64_t pid, double uptime_s) {
+  constexpr std::size_t kStart = 19;  // in ticks since boot
+  const std::vector<std::string> members = launch::process_stat(pid);
+  return members.size() > kStart ? uptime_s - std::atof(members[kStart].c_str()) /
+                                                  static_cast<double>(sysconf(_SC_CLK_TCK))
+                                 : 0;
 }
 
 }  // namespace
@@ -65,7 +52,9 @@ std::string StartingRank::text() const {
 std::vector<StartingRank> starting_ranks() {
   namespace fs = std::filesystem;
   std::map<std::pair<std::string, std::string>, StartingRank> starting;  // by job and rank
-  std::map<std::pair<std::string, std::string>, bool> has_plugin;
+  std::set<std::pair<std::string, std::string>> have_plugin;
+  double uptime_s = 0;
+  std::ifstream("/proc/uptime") >> uptime_s;
   std::error_code error;
   for (fs::directory_iterator entry("/proc", error), end; !error && entry != end;
        entry.increment(error)) {
@@ -77,7 +66,7 @@ std::vector<StartingRank> starting_ranks() {
         owner.st_uid != geteuid()) {
       continue;
     }
-    const std::string environment = content(entry->path() / "environ");
+    const std::string environment = launch::process_file(pid, "environ");
     if (value_of(environment, "NCCL_PROFILER_PLUGIN").find("ringside") == std::string::npos) {
       continue;
     }
@@ -91,20 +80,21 @@ std::vector<StartingRank> starting_ranks() {
     }
     const std::string directory = value_of(environment, "RINGSIDE_DIR");
     const std::pair key(directory, rank);
-    if (content(entry->path() / "maps").find("libnccl-profiler-ringside") != std::string::npos) {
-      has_plugin[key] = true;
+    if (launch::process_file(pid, "maps").find("libnccl-profiler-ringside") != std::string::npos) {
+      have_plugin.insert(key);
       continue;
     }
-    // A shell that has started the rank has its variables, too: the youngest is the rank itself.
-    const double since_s = age_s(entry->path());
+    // A shell that has started the rank has its variables, too: the youngest is the rank itself. Of
+    // two that began within one tick, /proc lists the younger one later.
+    const double since_s = age_s(pid, uptime_s);
     StartingRank& found = starting[key];
-    if (found.pid == 0 || since_s < found.since_s) {
+    if (found.pid == 0 || since_s <= found.since_s) {
       found = {rank, pid, since_s, value_of(environment, "RINGSIDE_JOB"), directory};
     }
   }
   std::vector<StartingRank> ranks;
   for (auto& [key, rank] : starting) {
-    if (!has_plugin.contains(key) && rank.since_s >= kLeastAge_s) {
+    if (!have_plugin.contains(key) && rank.since_s >= kLeastAge_s) {
       ranks.push_back(std::move(rank));
     }
   }

@@ -65,7 +65,7 @@ ROOMS = {
                "plugin/session/memory_share.h", "plugin/config/variables.h",
                "plugin/record/clock.h", "plugin/journal/journal_format.h", "plugin/assemble",
                "plugin/topology/machine.h", "plugin/topology/probe.h"],
-    "live": ["launch/files.h", "launch/ring_holder.h", "launch/text.h", "analyzer/model/joined.h",
+    "live": ["launch/files.h", "launch/process_files.h", "launch/ring_holder.h", "launch/text.h", "analyzer/model/joined.h",
              "analyzer/model/printable.h", "analyzer/report", "plugin/assemble", "plugin/journal/journal_format.h"],
     "analyzer/cli": ["analyzer", "launch", "live", "simulate", "plugin/assemble",
                      "plugin/config/nearest_name.h", "plugin/journal/journal_format.h",

@@ -12,6 +12,7 @@
 #include "launch/doctor.h"
 #include "launch/files.h"
 #include "launch/plan.h"
+#include "launch/process_files.h"
 #include "launch/text.h"
 #include "test/unit/catch.h"
 
@@ -262,6 +263,15 @@ TEST_CASE("a job is named alike on all its nodes") {
   CHECK(job_of("/shared/run-17", {{"SLURM_JOB_ID", "42"}}) == "42");
   CHECK(job_of("", {{"RINGSIDE_DIR", "/shared/run-18"}}) == "run-18");
   CHECK(job_of("/shared/run-17", {{"RINGSIDE_JOB", "job"}}) == "job");
+}
+
+TEST_CASE("a file of a process that can be opened and not read is empty") {
+  const std::vector<std::string> members = process_stat(getpid());
+  REQUIRE(members.size() > 19);
+  CHECK(members.front() == "R");
+  CHECK(process_file(getpid(), "comm").size() > 1);
+  CHECK(process_file(getpid(), "mem").empty());  // as a process that goes before it is read
+  CHECK(process_stat(0).empty());
 }
 
 }  // namespace
