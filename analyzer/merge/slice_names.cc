@@ -19,7 +19,8 @@ std::string SliceNames::row_of(const EventLine& line) {
   if (line.category == schema::kCategoryMark) {
     return "ranges that overlap";
   }
-  // Of a transfer "recv channel 0", or "rank 2 recv channel 0" in a process of several ranks.
+  // A transfer has the name "recv channel 0", or "rank 2 recv channel 0" in a process of several
+  // ranks.
   std::string row(line.name);
   const bool is_transfer =
       line.category == schema::kCategoryProxy || line.category == schema::kCategoryStep;

@@ -360,7 +360,7 @@ class Finder {
   OwnTimes times_;
   std::vector<std::int64_t> ready_ns_;  // by kernel
   std::vector<bool> is_free_;           // by kernel: its stream was idle before it
-  // Of a role, by place.
+  // These are of the role that is looked at, by place.
   std::vector<bool> is_free_place_;
   std::vector<bool> is_busy_place_;
   std::vector<Choice> choices_;

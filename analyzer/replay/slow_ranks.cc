@@ -104,8 +104,8 @@ double chance_of(const std::vector<std::vector<double>>& waits_ns,
                   std::pow(std::max(sets, 2.0), 1 - counting));
 }
 
-// What work that moves costs; nothing if that may be noise. Noise of single kernels evens out in
-// the own time of an iteration, of which the longest of a role is held against the mean.
+// The cost of work that moves; nothing if it may be noise. Noise of single kernels evens out in an
+// iteration, so the longest own time of an iteration is compared with the mean of its role.
 std::optional<Cost> find_imbalance(const Job& job, WhatIf& what_if, std::uint32_t rank) {
   std::vector<double> excess_ns;  // by iteration, of the role where it is longest
   for (const Role& role : what_if.places().roles()) {

@@ -46,8 +46,8 @@ struct SlowRanks {
   /// The rank, host, role or ranks that cost most, by the fewest of them that explain it; nothing
   /// if nobody costs kLeastCost.
   std::optional<Slow> worst;
-  /// What all ranks would save with the same work, if nobody is the worst and who has more work
-  /// changes from iteration to iteration.
+  /// The cost of work that moves from rank to rank. Nothing if somebody is the worst, or if it may
+  /// be noise.
   std::optional<Cost> imbalance;
   /// By rank, what it costs by itself; nothing of ranks that wait too much to be asked about.
   std::vector<std::optional<Slow>> ranks;

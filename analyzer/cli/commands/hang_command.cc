@@ -79,8 +79,8 @@ bool add_ras_answers(const HangOptions& options, const model::Traces& traces,
   return true;
 }
 
-// Of the operations that are stuck the first ones are the cause of the others. A rank that is stuck
-// in another operation itself is not at fault.
+// The first stuck operations cause the others. A rank that is stuck in another operation itself is
+// not at fault.
 std::vector<std::uint32_t> files_to_sample(const metrics::Hang& hang) {
   constexpr std::size_t kMostAtFault = 2;
   std::vector<std::uint32_t> files;

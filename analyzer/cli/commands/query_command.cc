@@ -82,7 +82,7 @@ ExitStatus run_query(const QueryOptions& given) {
   }
   const std::string sql = std::move(options.inputs.back());
   options.inputs.pop_back();
-  // What is wrong is said before the traces are read, which may take long.
+  // Reading the traces may take long, so the query is judged first.
   if (const std::string trouble = database->trouble_with(sql); !trouble.empty()) {
     tell("ringside query: " + trouble + "; `ringside query --views` lists tables and columns");
     return kExitUsage;

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <map>
 #include <optional>
 #include <sstream>
 #include <utility>
@@ -97,15 +96,21 @@ std::vector<live::WatchEvidence> evidence_of_stacks(const live::Choice& choice,
                                                     const std::vector<live::Reply>& replies,
                                                     const model::Traces& traces,
                                                     const std::vector<std::uint32_t>& files) {
-  std::map<std::string, std::vector<const live::Reply*>> of_hosts;
+  std::vector<std::pair<std::string, std::vector<const live::Reply*>>> of_hosts;  // in their order
   for (const std::uint32_t file : files) {
     const model::Process& process = traces.files[file].process;
     const auto reply = std::find_if(replies.begin(), replies.end(), [&](const live::Reply& one) {
       return one.status && one.status->pid == process.pid && one.status->host == process.host;
     });
-    if (reply != replies.end()) {
-      of_hosts[reply->endpoint.host].push_back(&*reply);
+    if (reply == replies.end()) {
+      continue;
     }
+    auto of_host = std::find_if(of_hosts.begin(), of_hosts.end(),
+                                [&](const auto& one) { return one.first == reply->endpoint.host; });
+    if (of_host == of_hosts.end()) {
+      of_host = of_hosts.insert(of_hosts.end(), {reply->endpoint.host, {}});
+    }
+    of_host->second.push_back(&*reply);
   }
   std::vector<live::WatchEvidence> evidence;
   for (const auto& [host, asked] : of_hosts) {

@@ -107,7 +107,7 @@ struct StepRow {
   const model::Step& step;
 };
 
-/// What a rank did in a run, and what it costs.
+/// A rank in the replay of its run: its times and its cost.
 struct RankRow {
   static constexpr ExportTableId kTable = ExportTableId::kRanks;
   std::int64_t id;

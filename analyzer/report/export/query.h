@@ -20,14 +20,14 @@ struct View {
   const char* sql;      // a SELECT
 };
 
-/// What can be asked beside the tables of docs/database.md.
+/// The views that a query may name, besides the tables of docs/database.md.
 std::span<const View> query_views();
 
 /// The tables and views in memory. Rows are added first; finish() makes them ready to be asked.
 class QueryDatabase : public ExportSink {
  public:
-  /// What is wrong with a query, as a sentence; empty if nothing is. It may be asked before there
-  /// are rows. One SELECT is right, and nothing that would change something.
+  /// Returns the trouble with a query, as a sentence; empty if it can be answered. A query is one
+  /// SELECT that changes nothing. This needs no rows.
   virtual std::string trouble_with(const std::string& sql) = 0;
 
   /// The answer, with at most so many rows (0: all), and numbers with so many decimals. Columns

@@ -165,7 +165,7 @@ class SqliteQueries : public QueryDatabase {
   }
 
  private:
-  // What a query must not do is what the tables themselves are made by.
+  // The tables themselves are made by statements that a query must not have.
   class Guard {
    public:
     explicit Guard(sqlite3* database) : database_(database) {
