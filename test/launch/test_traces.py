@@ -74,7 +74,7 @@ def top(place):
     for number in (0, 1, 2):
         _, err = place.ringside("run", "--top", number, "--", "sh", "-ec", copy)
         rows[number] = re.findall(r"^  (\w+) .* (?:gpu|proxy|enqueue)$", err, re.MULTILINE)
-        left_out = re.search(r"^(\d+) rows? of less time left out \(--top (\d)\)", err, re.MULTILINE)
+        left_out = re.search(r"^  (\d+) more rows? left out \(--top shows more\)$", err, re.MULTILINE)
         require((int(left_out.group(1)) if left_out else 0) == len(rows[0]) - len(rows[number]), err)
     require(len(rows[0]) > 2 and len(rows[1]) == 1 and len(rows[2]) == 2, str(rows))
     require(rows[1][0] in rows[2], str(rows))

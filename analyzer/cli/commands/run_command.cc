@@ -370,7 +370,7 @@ void add_run(CLI::App& app, Chosen& chosen, std::vector<std::string> command_lin
   command->add_flag("--no-summary", options->no_summary, "Only say where the traces are");
   command
       ->add_option("--top", options->top,
-                   "Rows of each communicator in the summary, those of the most time; 0: all")
+                   "Rows of a table of the summary, those that took most of the time; 0: all")
       ->type_name("ROWS")
       ->capture_default_str();
   auto* const watch = command->add_flag(

@@ -128,6 +128,7 @@ ExitStatus run_summary(const SummaryOptions& options) {
   // Durations without starts leave so much open that one figure would say nothing.
   summary.with_intervals = options.with_intervals || summary.inputs.without_starts > 0;
   summary.with_nominal = options.with_nominal;
+  summary.most_rows = options.top.value_or(0);
   report::Health health;
   if (has_findings) {
     health = find_health(before, *analysis, summary);
@@ -168,6 +169,11 @@ void add_summary(CLI::App& app, Chosen& chosen) {
   options->rows_needed = RowsNeeded::kSums;
   command->remove_option(command->get_option("--top"));
   command->remove_option(command->get_option("--table"));
+  command
+      ->add_option("--top", options->top,
+                   "Rows of a table for people at most, those that took most of the time; 0: all "
+                   "(default)")
+      ->type_name("ROWS");
   add_by_option(
       *command, options->by,
       "Split the rows by the range of the application (range: ringside_push), the line of "

@@ -31,7 +31,7 @@ std::string likeness_of(const match::Communicator& communicator, const Communica
 double time_of(const CommunicatorRows& rows) {
   double sum_ns = 0;
   for (const Row& row : rows.rows) {
-    sum_ns += row.busy ? row.busy->median.best * static_cast<double>(row.count) : 0;
+    sum_ns += row.total_busy_ns();
   }
   return sum_ns;
 }

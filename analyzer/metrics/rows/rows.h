@@ -66,6 +66,8 @@ struct Row {
   bool algbw_inferred = false;  // depends on an inferred number of ranks
   bool busbw_inferred = false;
 
+  /// The time of all its operations, by the median.
+  double total_busy_ns() const { return busy ? busy->median.best * static_cast<double>(count) : 0; }
   /// A rank that was not seen to run may have come last: then the data took less time than the
   /// ranks that were seen say, by any amount. Their time is shown all the same, marked.
   bool is_least_open() const { return on_some_ranks > 0; }

@@ -64,6 +64,7 @@ struct Summary {
   metrics::RowsBy by = metrics::RowsBy::kKind;
   bool with_intervals = false;     // tables show how much is left open, in place of one figure
   bool with_nominal = false;       // tables have the nominal bandwidth, too, as JSON and CSV always
+  std::size_t most_rows = 0;       // of a table for people; 0: all
   bool has_baseline = false;       // the peaks are what another run has reached
   const Health* health = nullptr;  // what is wrong, if that was judged
   const model::Problems* problems = nullptr;

@@ -5,8 +5,11 @@
 #include <cmath>
 #include <initializer_list>
 #include <iterator>
+#include <numeric>
 #include <optional>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include "analyzer/match/verdict/describe.h"
 #include "analyzer/report/document/document.h"
@@ -101,6 +104,22 @@ std::optional<double> best_of(const std::optional<metrics::Figure>& figure) {
   return figure ? std::optional(figure->best) : std::nullopt;
 }
 
+// Of more rows than `most` those whose operations took most of the time, then those of most
+// operations.
+std::vector<bool> rows_to_show(const std::vector<metrics::Row>& rows, std::size_t most) {
+  std::vector<std::size_t> order(rows.size());
+  std::iota(order.begin(), order.end(), 0);
+  std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+    return std::pair(rows[a].total_busy_ns(), rows[a].count) >
+           std::pair(rows[b].total_busy_ns(), rows[b].count);
+  });
+  std::vector<bool> is_shown(rows.size(), most == 0 || rows.size() <= most);
+  for (std::size_t i = 0; i < order.size() && i < most; ++i) {
+    is_shown[order[i]] = true;
+  }
+  return is_shown;
+}
+
 }  // namespace
 
 bool has_peaks(const Summary& summary) {
@@ -153,7 +172,14 @@ Table rows_table(const Summary& summary, std::size_t communicator) {
     table.columns.insert(table.columns.begin(), {"", title_of(summary.by)});
     table.columns.push_back({"", "waiting", Shown::kInteger, "% of all"});
   }
-  for (const metrics::Row& row : summary.rows[communicator].rows) {
+  const std::vector<metrics::Row>& rows = summary.rows[communicator].rows;
+  const std::vector<bool> is_shown = rows_to_show(rows, summary.most_rows);
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    const metrics::Row& row = rows[i];
+    if (!is_shown[i]) {
+      ++table.left_out;
+      continue;
+    }
     const auto time = [&](const std::optional<metrics::Spread>& of,
                           metrics::Figure metrics::Spread::*which) {
       const bool is_least_open = &of == &row.busy && row.is_least_open();
