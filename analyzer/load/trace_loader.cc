@@ -232,6 +232,7 @@ model::Traces join_heads(const std::vector<std::string>& paths, std::vector<Kept
     model::TraceFile& file = traces.files.back();
     file.elsewhere = std::move(by_number[entry.file]->elsewhere);
     for (model::ContextCalls& calls : *file.elsewhere.calls) {
+      calls.process_group = names[calls.process_group];
       for (auto& [function, count] : calls.functions) {
         function = names[function];
         file.contexts[calls.context].operations += count;

@@ -127,6 +127,11 @@ std::optional<std::vector<model::ContextCalls>> sum_up_calls(const model::NameTa
     mix_in(terms.root, digest);
   }
   end_context();
+  const std::map<std::uint32_t, model::NameId> groups = operations.process_groups();
+  for (model::ContextCalls& calls : all) {
+    const auto group = groups.find(calls.context);
+    calls.process_group = group != groups.end() ? group->second : model::kNoName;
+  }
   return all;
 }
 

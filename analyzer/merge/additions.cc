@@ -306,6 +306,15 @@ void add_additions(const facts::Facts& facts, const PlanOptions& options, Plan& 
   for (ProcessPlan& process : plan.processes) {
     processes[process.file] = &process;
   }
+  for (const match::Communicator& communicator : facts.matches().communicators) {
+    for (const match::Member& member : communicator.members) {
+      const auto& contexts = facts.traces().files[member.file].contexts;
+      const std::string& name = contexts.at(member.context).name;
+      if (communicator.name != name) {
+        processes[member.file]->groups[name] = communicator.name;
+      }
+    }
+  }
   add_late_marks(facts, options.marks, std::move(late), processes);
   add_findings(facts, options.marks, processes);
 }

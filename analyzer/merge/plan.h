@@ -10,6 +10,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -56,6 +57,14 @@ struct ProcessPlan {
   std::vector<Wait> waits;                // by operation
   std::vector<ArrowEnd> arrow_ends;       // by operation
   std::vector<Mark> marks;
+  /// The names of process groups, by the name that the trace has for the communicator.
+  std::map<std::string, std::string, std::less<>> groups;
+
+  /// The name of the communicator that has this one in the trace.
+  std::string_view name_of(std::string_view name) const {
+    const auto group = groups.find(name);
+    return group != groups.end() ? group->second : name;
+  }
 };
 
 /// A kernel in a trace of PyTorch's profiler that is an operation.

@@ -143,7 +143,7 @@ std::optional<std::string> ProcessLines::take_async(std::string& output) {
   }
   AsyncSlice& slice = open_slice();
   if (line_.category == schema::kCategoryOperation && line_.operation.value_or(0) == 0) {
-    slice.row = line_.name;
+    slice.row = process_.name_of(line_.name);
     return std::nullopt;
   }
   if (!slice.members.empty()) {
@@ -327,7 +327,7 @@ std::vector<ProcessLines::Endless> ProcessLines::endless_slices() {
 }
 
 void ProcessLines::append_counters(std::string& output) {
-  for (const OperationCounter& counter : operation_counters(traces_, file_)) {
+  for (const OperationCounter& counter : operation_counters(traces_, process_)) {
     for (const CounterValue& value : counter.values) {
       const auto line_ns = place_.time(value.at_ns);
       if (!line_ns) {

@@ -376,6 +376,16 @@ std::vector<Operation> Operations::shapes() const {
   return shapes;
 }
 
+std::map<std::uint32_t, NameId> Operations::process_groups() const {
+  std::map<std::uint32_t, NameId> groups;
+  for (const Shape& shape : shapes_) {
+    if (shape.process_group != kNoName) {
+      groups.try_emplace(shape.context, shape.process_group);
+    }
+  }
+  return groups;
+}
+
 bool Operations::take_packed(std::span<const Operation> shapes, std::size_t rows,
                              std::string_view bytes, std::vector<std::size_t>& doubtful) {
   *this = {};

@@ -10,6 +10,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <iterator>
+#include <map>
 #include <optional>
 #include <span>
 #include <string>
@@ -100,6 +101,8 @@ class Operations {
   bool empty() const { return size() == 0; }
   /// The least and the greatest of all their times; nothing if they have none.
   std::optional<std::pair<std::int64_t, std::int64_t>> extent_ns() const { return extent_ns_; }
+  /// The process group of each context that calls are known of: of the first that tells one.
+  std::map<std::uint32_t, NameId> process_groups() const;
   /// False only if none was sampled out.
   bool may_have_sampled_out() const;
   /// False only if nothing tells who called any of them.

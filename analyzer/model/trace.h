@@ -145,10 +145,11 @@ struct ContextCalls {
   bool has_digest = true;  // false: more than function and number is needed to match one of them
   std::array<std::uint64_t, 2> digest{};
   std::vector<std::pair<NameId, std::uint64_t>> functions;  // by name, and how many calls of each
+  NameId process_group = kNoName;                           // Operations::process_groups()
 
   template <typename Archive>
   void transfer(Archive& archive) {
-    archive(context, has_digest, digest, functions);
+    archive(context, has_digest, digest, functions, process_group);
   }
 };
 

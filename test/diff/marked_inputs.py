@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Inputs of the cases with ranges of the application, and with sampled traces."""
 
+from time_inputs import late
 from trace_writer import Trace
 
 THREAD = 7  # that calls NCCL
@@ -72,6 +73,24 @@ def annotated():
     return files
 
 
+def named():
+    """Rank 2 of 3 comes late, and not to the last operation. NCCL knows the group as world; its name
+    is told by the calls of ranks 0 and 1."""
+    files = {}
+    for rank in range(3):
+        trace = Trace(rank).communicator(nranks=3)
+        begin = trace.time_ns - 10_000
+        late(trace, rank)
+        if rank < 2:
+            trace.operation("AllReduce", 1 << 20, seq=40, times_from="gpu", state="started",
+                            in_flight=True)
+            mark(trace, 1, "torch.all_reduce group=7 ranks=0-2 description=mesh_tp", begin,
+                 trace.time_ns)
+        trace.time_ns += 60_000_000_000
+        files[f"traces/ringside.{rank}.json"] = trace.text()
+    return files
+
+
 def tagged():
     """Operations that the application gave user tags: two have 42, one has 7, and three none."""
     files = {}
@@ -133,4 +152,8 @@ def cases():
         "summary-sampled-csv": ("summary --format csv .", sampled()),
         "summary-sampled-json": ("summary --format json .", sampled()),
         "match-sampled": ("match .", sampled()),
+        "hang-group-name": ("hang traces", named()),
+        "summary-group-name": ("summary --comm mesh_tp ../hang-group-name/traces", {}),
+        "stragglers-group-name": ("stragglers --format json ../hang-group-name/traces", {}),
+        "merge-group-name": ("merge -o - --top-slowest 2 ../hang-group-name/traces", {}),
     }

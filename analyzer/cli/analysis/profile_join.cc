@@ -74,7 +74,6 @@ std::vector<match::KinetoFileJoin> join_profiles(const std::vector<std::string>&
       read[i] = {};
     }
   }
-  match::name_communicators(joins, traces);
   return joins;
 }
 

@@ -21,6 +21,7 @@ constexpr std::uint32_t kNoContext = 0;  // the context of operations without on
 struct Candidate {
   Member member;
   const model::Context* context = nullptr;
+  std::string_view group;       // the name of its process group, if that is known
   std::uint32_t order = 0;      // index among the contexts of its file
   std::int64_t created_ns = 0;  // since the epoch, because bases of files differ
   std::uint32_t run = 0;
@@ -119,6 +120,26 @@ void set_completeness(const model::TraceFile& file, const model::Context& contex
   }
 }
 
+// The names of the process groups whose calls the contexts are of, as annotate(), a dump or a
+// profile tells them. Many groups have a number only, which says no more than NCCL's name.
+std::map<std::uint32_t, std::string_view> group_names(const model::NameTable& names,
+                                                      const model::TraceFile& file) {
+  std::map<std::uint32_t, model::NameId> groups = file.operations.process_groups();
+  if (file.elsewhere.calls) {
+    for (const model::ContextCalls& calls : *file.elsewhere.calls) {
+      groups.try_emplace(calls.context, calls.process_group);
+    }
+  }
+  std::map<std::uint32_t, std::string_view> named;
+  for (const auto& [context, id] : groups) {
+    const std::string_view name = names.text(id);
+    if (name.find_first_not_of("0123456789") != name.npos && name != "undefined") {
+      named[context] = name;
+    }
+  }
+  return named;
+}
+
 std::vector<Candidate> find_candidates(const model::Traces& traces, const Runs& runs) {
   std::vector<Candidate> candidates;
   for (std::size_t i = 0; i < traces.files.size(); ++i) {
@@ -126,6 +147,7 @@ std::vector<Candidate> find_candidates(const model::Traces& traces, const Runs& 
     std::uint32_t order = 0;
     const std::set<std::uint32_t> given_up = given_up_contexts(file);
     const std::map<std::uint32_t, std::uint64_t> first_whole = first_whole_numbers(file);
+    std::map<std::uint32_t, std::string_view> groups = group_names(traces.names, file);
     for (const auto& [number, context] : file.contexts) {
       Member member;
       member.file = static_cast<std::uint32_t>(i);
@@ -137,8 +159,8 @@ std::vector<Candidate> find_candidates(const model::Traces& traces, const Runs& 
                        member);
       const std::int64_t created_ns =
           since_epoch(file.process, context.created_ns.value_or(file.process.start_ns));
-      candidates.push_back({member, &context, number == kNoContext ? 0 : ++order, created_ns,
-                            runs.of_file[i], end_of(file)});
+      candidates.push_back({member, &context, groups[number], number == kNoContext ? 0 : ++order,
+                            created_ns, runs.of_file[i], end_of(file)});
     }
   }
   std::stable_sort(candidates.begin(), candidates.end(),
@@ -157,6 +179,7 @@ Communicator make_communicator(const Candidates& group, Identity identity) {
   communicator.order = group.front().order;
   std::uint32_t ranks_seen = 0;
   std::uint32_t reported = 0;
+  std::string_view group_name;
   for (const Candidate& candidate : group) {
     if (candidate.context->comm) {
       communicator.hash = *candidate.context->comm;
@@ -164,12 +187,18 @@ Communicator make_communicator(const Candidates& group, Identity identity) {
     if (communicator.name.empty()) {
       communicator.name = candidate.context->name;
     }
+    if (group_name.empty()) {
+      group_name = candidate.group;
+    }
     reported = std::max(reported, candidate.context->nranks.value_or(0));
     if (candidate.member.rank) {
       ranks_seen = std::max(ranks_seen, *candidate.member.rank + 1);
     }
     communicator.run = std::max(communicator.run, candidate.run);
     communicator.members.push_back(candidate.member);
+  }
+  if (!group_name.empty()) {
+    communicator.name = group_name;
   }
   ranks_seen = std::max(ranks_seen, static_cast<std::uint32_t>(group.size()));
   communicator.nranks_inferred = reported == 0;
@@ -292,7 +321,8 @@ std::string distinction_of(const Communicator& one, const std::vector<Communicat
   return ranks.empty() || with_them > 1 ? one.hash : ranks;
 }
 
-// A framework may give the groups of one kind one name.
+// A framework may give the groups of one kind one name. Pairs of a group that send and receive have
+// communicators of their own, with its name: it is the only one of its size then.
 void note_shared_names(std::vector<Communicator>& communicators) {
   std::map<std::tuple<std::string_view, std::uint32_t, std::uint32_t>, std::vector<Communicator*>>
       by_name;
@@ -302,8 +332,15 @@ void note_shared_names(std::vector<Communicator>& communicators) {
     }
   }
   for (const auto& [name, group] : by_name) {
+    std::uint32_t largest = 0;
+    std::size_t count = 0;
+    for (const Communicator* const one : group) {
+      count = one->nranks > largest ? 1 : count + (one->nranks == largest ? 1 : 0);
+      largest = std::max(largest, one->nranks);
+    }
     for (Communicator* const one : group) {
-      one->distinction = group.size() > 1 ? distinction_of(*one, group) : "";
+      const bool is_whole = one->nranks == largest && count == 1;
+      one->distinction = is_whole ? "" : distinction_of(*one, group);
     }
   }
 }

@@ -119,15 +119,6 @@ class DumpJoin {
         }
       }
     }
-    for (model::TraceFile& trace : traces_.files) {
-      for (auto& [number, context] : trace.contexts) {
-        const auto name =
-            context.comm ? names_.find({*context.comm, context.nranks}) : names_.end();
-        if (name != names_.end()) {
-          context.name = name->second;
-        }
-      }
-    }
     add_notes(others);
     return std::move(joined_);
   }
@@ -173,9 +164,6 @@ class DumpJoin {
             group_of_communicator(context.name) == group_of_dump(group)) {
           contexts.insert(context_number);
           is_whole = is_whole && is_recorded_from_start(trace, context_number);
-          if (context.comm && context.nranks == group.nranks && context.rank == group.rank) {
-            names_[{*context.comm, context.nranks}] = group.name;
-          }
         }
       }
       const GroupCalls calls = group_calls(traces_.names, trace, contexts);
@@ -255,7 +243,6 @@ class DumpJoin {
 
   model::Traces& traces_;
   JoinedDumps joined_;
-  std::map<std::pair<std::string, std::optional<std::uint32_t>>, std::string> names_;  // by hash
   // By path and index of the operation: whether it was joined.
   std::map<std::string, std::map<std::size_t, bool>> joined_calls_;
 };

@@ -18,8 +18,7 @@ struct JoinedDumps {
 };
 
 /// Takes the dumps out of `traces`, if there are traces of NCCL's calls beside them; else leaves
-/// all as it is. Operations of these get the stack, PyTorch's number and the process group, and
-/// communicators the name of the group.
+/// all as it is. Operations of these get the stack, PyTorch's number and the process group.
 ///
 /// The key: the group's name is what the communicator's name has behind its last colon, and in a
 /// group the entries of a dump follow each other as the calls of NCCL do. Each entry lies before

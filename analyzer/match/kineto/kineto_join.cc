@@ -289,14 +289,6 @@ class FileJoin {
         joined_.framed.push_back({entry.comm, calls.index[first + k]});
       }
     });
-    if (group.operations > 0 && !group.description.empty() && group.description != "undefined") {
-      for (const std::uint32_t number : contexts) {
-        const model::Context& context = file_.contexts.at(number);
-        if (context.comm && context.nranks == listed->ranks.size()) {
-          joined_.names[{*context.comm, context.nranks}] = group.description;
-        }
-      }
-    }
   }
 
   void compare_clocks(const KinetoComm& comm, std::size_t index, KinetoGroupJoin& group) const {
@@ -480,20 +472,6 @@ KinetoFileJoin join_kineto(const model::KinetoTrace& trace, std::uint32_t file,
   join.events = trace.events;
   join.damaged = trace.damaged;
   return join;
-}
-
-void name_communicators(const std::vector<KinetoFileJoin>& joins, model::Traces& traces) {
-  for (const KinetoFileJoin& join : joins) {
-    for (model::TraceFile& file : traces.files) {
-      for (auto& [number, context] : file.contexts) {
-        const auto name =
-            context.comm ? join.names.find({*context.comm, context.nranks}) : join.names.end();
-        if (name != join.names.end()) {
-          context.name = name->second;
-        }
-      }
-    }
-  }
 }
 
 }  // namespace ringside::match

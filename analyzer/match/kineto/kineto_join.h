@@ -8,10 +8,8 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <map>
 #include <optional>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "analyzer/match/kineto/kineto_kernels.h"
@@ -74,9 +72,6 @@ struct KinetoFileJoin {
   std::vector<KinetoGroupJoin> groups;
   std::vector<FramedOperation> framed;  // of all groups, in each in the order of calls
   KinetoKernels kernels;
-  /// Descriptions of groups ("mesh_tp") whose calls are joined, by the hash and the number of ranks
-  /// of their communicators. NCCL may have been given only a number for them.
-  std::map<std::pair<std::string, std::optional<std::uint32_t>>, std::string> names;
 };
 
 /// The file of the process that was profiled: of its rank and its pid, as far as the profiler tells
@@ -104,9 +99,6 @@ const KinetoFileJoin* find_same_time(const model::KinetoTrace& trace, std::uint3
 /// among them.
 KinetoFileJoin join_kineto(const model::KinetoTrace& trace, std::uint32_t file,
                            model::Traces& traces);
-
-/// Gives communicators the names that the joined files tell, on all ranks.
-void name_communicators(const std::vector<KinetoFileJoin>& joins, model::Traces& traces);
 
 }  // namespace ringside::match
 

@@ -34,16 +34,22 @@ bool was_seen(const model::Operation& operation) {
 }
 
 // Several ranks in a process have communicators of one name.
-std::string name_of(const model::TraceFile& file, std::uint32_t context) {
+std::string name_of(const ProcessPlan& process, const model::TraceFile& file,
+                    std::uint32_t context) {
   const auto found = file.contexts.find(context);
   if (found == file.contexts.end()) {
     return "communicator " + std::to_string(context);
   }
   const auto& of = found->second;
-  const auto has_same_name = [&](const auto& other) { return other.second.name == of.name; };
-  std::string name =
-      !of.name.empty() ? of.name : "communicator " + of.comm.value_or("").substr(0, 8);
-  if (of.name.empty() && !of.comm) {
+  std::string name(process.name_of(of.name));
+  const auto has_same_name = [&](const auto& other) {
+    return process.name_of(other.second.name) == process.name_of(of.name);
+  };
+  const bool has_name = !name.empty();
+  if (!has_name) {
+    name = "communicator " + of.comm.value_or("").substr(0, 8);
+  }
+  if (!has_name && !of.comm) {
     name += std::to_string(context);
   } else if (of.rank &&
              std::count_if(file.contexts.begin(), file.contexts.end(), has_same_name) > 1) {
@@ -86,7 +92,8 @@ std::vector<CounterValue> bandwidths_of(std::vector<Run> runs) {
 }  // namespace
 
 std::vector<OperationCounter> operation_counters(const model::Traces& traces,
-                                                 const model::TraceFile& file) {
+                                                 const ProcessPlan& process) {
+  const model::TraceFile& file = traces.files[process.file];
   std::map<std::uint32_t, OfContext> contexts;
   for (std::size_t i = 0; i < file.operations.size(); ++i) {
     const model::Operation operation = file.operations[i];
@@ -112,7 +119,7 @@ std::vector<OperationCounter> operation_counters(const model::Traces& traces,
   }
   std::vector<OperationCounter> counters;
   for (auto& [context, of] : contexts) {
-    const std::string name = name_of(file, context);
+    const std::string name = name_of(process, file, context);
     if (!of.runs.empty()) {
       counters.push_back({name + " busbw", "GB/s", bandwidths_of(std::move(of.runs))});
     }

@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "analyzer/merge/plan.h"
 #include "analyzer/model/trace.h"
 
 namespace ringside::merge {
@@ -26,7 +27,7 @@ struct OperationCounter {
 
 /// The counters of those operations whose execution was seen.
 std::vector<OperationCounter> operation_counters(const model::Traces& traces,
-                                                 const model::TraceFile& file);
+                                                 const ProcessPlan& process);
 
 }  // namespace ringside::merge
 

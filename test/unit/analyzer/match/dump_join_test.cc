@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "analyzer/match/matcher.h"
 #include "test/unit/catch.h"
 
 namespace ringside::match {
@@ -91,8 +92,11 @@ TEST_CASE("calls of a trace get the line, the number and the group of the entrie
   CHECK(rank.join() == LinesFound{1, 2});
   CHECK(rank.joined.notes.empty());
   CHECK(rank.joined.dumps.files.size() == 1);
-  const model::TraceFile& trace = rank.traces.files.front();
-  CHECK(trace.contexts.at(1).name == "everyone");
+  model::TraceFile& trace = rank.traces.files.front();
+  trace.contexts.at(1).operations = trace.operations.size();
+  const Matches matches = match_operations(rank.traces);
+  REQUIRE(matches.communicators.size() == 1);
+  CHECK(matches.communicators[0].name == "everyone");
   CHECK(trace.operations[1].torch_seq == 102);
   CHECK(rank.traces.names.text(trace.operations[1].process_group) == "everyone");
 }
