@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Inputs of the cases with ranges of the application, and with sampled traces."""
 
+import json
+
 from time_inputs import late
 from trace_writer import Trace
 
@@ -91,6 +93,24 @@ def named():
     return files
 
 
+def profiled():
+    """Thirty operations that are alike, three in each step: PyTorch's profiler saw four steps."""
+    files = {}
+    events = [{"ph": "X", "cat": "cpu_op", "name": "aten::mm", "pid": 100, "tid": THREAD, "ts": 8000,
+               "dur": 100}]
+    for rank in range(2):
+        trace = Trace(rank).communicator()
+        for i in range(30):
+            if rank == 0 and i in (6, 9, 12, 15):
+                events.append({"ph": "X", "cat": "user_annotation", "name": f"ProfilerStep#{i // 3}",
+                               "pid": 100, "tid": THREAD, "ts": trace.time_ns / 1000 - 10, "dur": 2900})
+            trace.operation("AllReduce", 1 << 20, seq=i)
+        files[f"traces/ringside.{rank}.json"] = trace.text()
+    profile = {"schemaVersion": 1, "baseTimeNanoseconds": 1_790_857_026_000_000_000,
+               "distributedInfo": {"rank": 0, "world_size": 2}, "traceEvents": events}
+    return {**files, "profile.json": json.dumps(profile)}
+
+
 def tagged():
     """Operations that the application gave user tags: two have 42, one has 7, and three none."""
     files = {}
@@ -152,6 +172,7 @@ def cases():
         "summary-sampled-csv": ("summary --format csv .", sampled()),
         "summary-sampled-json": ("summary --format json .", sampled()),
         "match-sampled": ("match .", sampled()),
+        "iterations-profiled": ("iterations --kineto profile.json traces", profiled()),
         "hang-group-name": ("hang traces", named()),
         "summary-group-name": ("summary --comm mesh_tp ../hang-group-name/traces", {}),
         "stragglers-group-name": ("stragglers --format json ../hang-group-name/traces", {}),

@@ -174,7 +174,9 @@ class FileJoin {
     }
     for (const KinetoCall& call : trace.annotations) {
       // Each step has another, and is no place in the program.
-      if (!trace.names.text(call.name).starts_with("ProfilerStep#")) {
+      if (trace.names.text(call.name).starts_with("ProfilerStep#")) {
+        add_step(call);
+      } else {
         stacks_[call.thread].add(call);
       }
     }
@@ -208,6 +210,17 @@ class FileJoin {
   }
 
  private:
+  // A mark with an end, as a range would be around all others of the program.
+  void add_step(const KinetoCall& call) {
+    const HostClock clock(file_);
+    const std::uint64_t number = file_.marks.empty() ? 1 : file_.marks.rbegin()->first + 1;
+    model::Mark& step = file_.marks[number];
+    step.name = traces_.names.id(trace_.names.text(call.name));
+    step.tid = static_cast<std::uint32_t>(call.thread);
+    step.start_ns = clock.when(call.start_ns);
+    step.end_ns = clock.when(call.end_ns);
+  }
+
   CommCall entry_of(std::size_t index, const KinetoComm& comm, std::string_view name) const {
     CommCall entry;
     entry.comm = index;

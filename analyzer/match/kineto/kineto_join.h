@@ -94,9 +94,9 @@ const KinetoFileJoin* find_same_time(const model::KinetoTrace& trace, std::uint3
 
 /// Joins the calls of a trace of PyTorch's profiler with the operations of a file, and gives these
 /// the operators around the call (innermost first, a line each), the process group and `Seq`, where
-/// they have none yet. The group is that which the communicator's name ends with. If no
-/// communicator of the file has a name, it is the only one with as many ranks and this rank's place
-/// among them.
+/// they have none yet. Steps of the profiler become marks. The group is that which the
+/// communicator's name ends with. If no communicator of the file has a name, it is the only one
+/// with as many ranks and this rank's place among them.
 KinetoFileJoin join_kineto(const model::KinetoTrace& trace, std::uint32_t file,
                            model::Traces& traces);
 

@@ -74,7 +74,12 @@ NamedTurns find_named_turns(const model::Traces& traces, const model::TraceFile&
     }
     if (turns.size() >= kLeastTurns && held > most) {
       most = held;
-      found = {std::string(family), std::move(turns)};
+      found = {std::string(family), std::move(turns), 0};
+    } else if (family == "ProfilerStep" && turns.size() >= kLeastTurns &&
+               std::all_of(turns.begin(), turns.end(), [&](const Turn& turn) {
+                 return turn.end - turn.begin == held / turns.size();
+               })) {
+      found.length = held / turns.size();
     }
   }
   return found;

@@ -15,12 +15,14 @@ namespace ringside::metrics {
 
 struct NamedTurns {
   std::string name;         // without its number
-  std::vector<Turn> turns;  // of the calls; empty if no iterations are named
+  std::vector<Turn> turns;  // of the calls; empty if not enough iterations are named
+  std::size_t length = 0;   // calls of an iteration, where the profiled ones have as many; else 0
 };
 
 /// Ranges or marks whose names hold "step" or "iter" are of one family if they differ in a number
 /// at the end only. The family that has most of the calls is taken, if these are half of all, in
-/// kLeastTurns turns. A mark lasts until the next one. `calls` are those of one rank in their
+/// kLeastTurns turns. Where PyTorch's profiler saw some steps only, these tell how many calls a
+/// step has. A mark lasts until the next one. `calls` are those of one rank in their
 /// order; `trace` is its file.
 NamedTurns find_named_turns(const model::Traces& traces, const model::TraceFile& trace,
                             const std::vector<OwnCall>& calls);

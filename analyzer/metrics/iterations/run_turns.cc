@@ -82,6 +82,7 @@ RunTurns RunFollower::find_turns(std::uint32_t reference, std::size_t length) co
                               static_cast<double>(all.size());
       return found;
     }
+    length = named.length;
   }
   const Repetition repetition = find_repetition(traces_, matches_, all, length);
   const std::vector<OwnCall>& calls = repetition.calls;
