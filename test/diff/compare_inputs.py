@@ -89,6 +89,8 @@ def cases():
             "compare --format json ../compare-peak-algorithms/a ../compare-peak-algorithms/a", {}),
         "summary-peak-algorithms": (
             "summary --no-findings traces", between_hosts("traces", list(TIMES_US), TIMES_US, 2)),
+        "summary-peak-above": (
+            "summary --no-findings traces", between_hosts("traces", ["RING"], {"RING": 1800}, 4)),
         "compare-alltoallv": ("compare a b", {**usual, **experts("b", 1, slower=1.3)}),
         "compare-alltoallv-more-json": ("compare --format json a b",
                                         {**usual, **experts("b", 1.1)}),

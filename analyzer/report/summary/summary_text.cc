@@ -327,6 +327,7 @@ std::vector<std::string> footer_lines(const Summary& summary) {
   bool has_inferred = false;
   bool has_partial = false;
   bool has_no_bandwidth = false;
+  bool is_above_peak = false;
   for (const metrics::CommunicatorRows& communicator : summary.rows) {
     for (const metrics::Row& row : communicator.rows) {
       has_inferred = has_inferred || row.ranks_inferred;
@@ -337,8 +338,15 @@ std::vector<std::string> footer_lines(const Summary& summary) {
                  (row.wait && row.is_wait_vague());
       excluded += row.excluded;
       rejected += row.gpu_rejected;
+      const auto percent = row.efficiency_percent();
+      is_above_peak = is_above_peak || (percent && percent->best > 100);
       has_no_bandwidth = has_no_bandwidth || !model::tells_execution(row.times_from);
     }
+  }
+  if (is_above_peak && !summary.has_baseline) {
+    lines.emplace_back(
+        "Above 100 % of peak: the links carry more than the machine states, as where a hypervisor "
+        "hides some, or the stamps make the time too short.");
   }
   if (summary.inputs.without_starts > 0) {
     lines.emplace_back(
