@@ -14,6 +14,8 @@
 #include <string>
 #include <vector>
 
+#include "analyzer/facts/flow.h"
+
 namespace ringside::replay {
 
 inline constexpr std::uint32_t kNone = std::numeric_limits<std::uint32_t>::max();
@@ -46,20 +48,13 @@ struct Kernel {
   std::int64_t wall_ns() const { return end_ns - start_ns; }
 };
 
-/// The kernels that a kernel in a transfer waits for.
-enum class Needs : std::uint8_t {
-  kAll,       // every other one
-  kFromRoot,  // the first one of the transfer
-  kToRoot,    // the first one waits for all others
-};
-
 /// A collective, or a send and its receive.
 struct Transfer {
   std::uint32_t first_member = 0;  // its kernels are Job::members from here on
   std::uint32_t member_count = 0;
-  Needs needs = Needs::kAll;
-  std::uint32_t operation = 0;  // its index, or its number in all processes together
-  std::uint64_t number = 0;     // of its operation: MatchedOperation::number
+  facts::Flow flow = facts::Flow::kAll;  // or of a root, which is the first member
+  std::uint32_t operation = 0;           // its index, or its number in all processes together
+  std::uint64_t number = 0;              // of its operation: MatchedOperation::number
   /// How long its data took: the shortest time of its kernels, as the last rank to come waits for
   /// nobody.
   std::int64_t time_ns = 0;

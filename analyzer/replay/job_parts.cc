@@ -22,13 +22,6 @@ using match::MatchedOperation;
 using match::Part;
 using match::Way;
 
-Needs needs_of(std::string_view function) {
-  const facts::Flow flow = facts::flow_of_function(function);
-  return flow == facts::Flow::kFromRoot ? Needs::kFromRoot
-         : flow == facts::Flow::kToRoot ? Needs::kToRoot
-                                        : Needs::kAll;
-}
-
 // Those of the calls of one kernel are added up, in whatever order they were matched.
 std::uint32_t signature_of(std::uint64_t function, std::uint64_t bytes, std::uint64_t ranks) {
   std::uint64_t hash = 0;
@@ -79,7 +72,7 @@ class Joiner {
     for (std::uint32_t i = 0; i < first_.size(); ++i) {
       first_[i] = i;
       SeenKernel& kernel = parts.kernels[i];
-      if (!kernel.has_group) {
+      if (kernel.group == 0) {
         continue;
       }
       std::vector<std::uint32_t>& alike =
@@ -350,14 +343,14 @@ std::uint32_t PartsFinder::add_kernel(OfThread& own, std::uint32_t index, const 
   return static_cast<std::uint32_t>(own.parts.kernels.size() - 1);
 }
 
-void PartsFinder::add_transfer(OfThread& own, Needs needs, std::uint32_t index,
+void PartsFinder::add_transfer(OfThread& own, facts::Flow flow, std::uint32_t index,
                                std::span<const SeenMember> members) const {
   if (members.empty()) {
     return;
   }
   own.parts.transfers.push_back({static_cast<std::uint32_t>(own.parts.members.size()),
-                                 static_cast<std::uint32_t>(members.size()), needs,
-                                 number_of(index), facts_.matches().operations[index].number, 0});
+                                 static_cast<std::uint32_t>(members.size()), flow, number_of(index),
+                                 facts_.matches().operations[index].number, 0});
   own.parts.members.insert(own.parts.members.end(), members.begin(), members.end());
 }
 
@@ -365,7 +358,7 @@ void PartsFinder::add_collective(OfThread& own, std::uint32_t index, std::span<c
                                  std::span<const model::Execution> executions) {
   const MatchedOperation& operation = facts_.matches().operations[index];
   const match::Communicator& communicator = facts_.matches().communicators[operation.communicator];
-  const Needs needs = needs_of(facts_.traces().names.text(operation.func));
+  const facts::Flow flow = facts::flow_of_function(facts_.traces().names.text(operation.func));
   const auto group = first_of_group_.find(index);
   const bool is_open = is_any_open(executions);
   std::optional<std::size_t> root;
@@ -383,16 +376,15 @@ void PartsFinder::add_collective(OfThread& own, std::uint32_t index, std::span<c
         own, index, parts[i], execution,
         signature_of(operation.func, execution.bytes.value_or(0), communicator.nranks), is_open);
     if (group != first_of_group_.end()) {
-      const std::uint32_t first = number_of(group->second);
-      own.parts.kernels[kernel].has_group = true;
-      own.parts.kernels[kernel].group = kFirstGroupKey + first;
+      own.parts.kernels[kernel].group = kFirstGroupKey + number_of(group->second);
     }
     own.members.push_back({kernel, *execution.end_ns});
   }
-  if (needs != Needs::kAll && root) {
+  const bool is_rooted = root && (flow == facts::Flow::kFromRoot || flow == facts::Flow::kToRoot);
+  if (is_rooted) {
     std::swap(own.members[0], own.members[*root]);
   }
-  add_transfer(own, needs != Needs::kAll && !root ? Needs::kAll : needs, index, own.members);
+  add_transfer(own, is_rooted ? flow : facts::Flow::kAll, index, own.members);
 }
 
 // A message each: of a group that is a pattern, the sends find their receives by their ranks.
@@ -414,10 +406,7 @@ void PartsFinder::add_messages(OfThread& own, std::uint32_t index, std::span<con
     const std::uint32_t kernel =
         add_kernel(own, index, parts[i], execution,
                    signature_of(one.func, execution.bytes.value_or(0), 2), is_open);
-    if (one.group) {
-      own.parts.kernels[kernel].has_group = true;
-      own.parts.kernels[kernel].group = *one.group;
-    }
+    own.parts.kernels[kernel].group = one.group.value_or(0);
     if (peer != *rank) {
       messages.push_back(
           {is_send ? std::pair(*rank, peer) : std::pair(peer, *rank), {kernel, *execution.end_ns}});
@@ -431,7 +420,7 @@ void PartsFinder::add_messages(OfThread& own, std::uint32_t index, std::span<con
     for (; end < messages.size() && messages[end].first == messages[first].first; ++end) {
       own.members.push_back(messages[end].second);
     }
-    add_transfer(own, Needs::kAll, index, own.members);
+    add_transfer(own, facts::Flow::kAll, index, own.members);
     first = end;
   }
 }
@@ -487,20 +476,6 @@ void PartsFinder::add(std::size_t thread, std::uint32_t index, std::span<const P
   }
 }
 
-void PartsFinder::add_all() {
-  constexpr std::size_t kPortion = 4096;
-  const std::size_t count = facts_.matches().operations.size();
-  for_each_on_cores((count + kPortion - 1) / kPortion, [&](std::size_t thread, std::size_t i) {
-    const std::vector<std::uint32_t> some = match::portion_of(i * kPortion, kPortion, count);
-    match::Executions memory;
-    match::read_parts(facts_.traces(), facts_.matches(), some, memory,
-                      [&](std::size_t one, std::span<const Part> parts,
-                          std::span<const model::Execution> executions) {
-                        add(thread, some[one], parts, executions);
-                      });
-  });
-}
-
 JobParts PartsFinder::take() {
   JobParts all;
   for (OfThread& own : of_thread_) {
@@ -517,7 +492,17 @@ JobParts PartsFinder::take() {
 JobParts find_parts(const facts::Facts& facts, metrics::RowsBy by,
                     std::span<const std::uint32_t> numbers) {
   PartsFinder finder(facts, by, numbers);
-  finder.add_all();
+  constexpr std::size_t kPortion = 4096;
+  const std::size_t count = facts.matches().operations.size();
+  for_each_on_cores((count + kPortion - 1) / kPortion, [&](std::size_t thread, std::size_t i) {
+    const std::vector<std::uint32_t> some = match::portion_of(i * kPortion, kPortion, count);
+    match::Executions memory;
+    match::read_parts(facts.traces(), facts.matches(), some, memory,
+                      [&](std::size_t one, std::span<const Part> parts,
+                          std::span<const model::Execution> executions) {
+                        finder.add(thread, some[one], parts, executions);
+                      });
+  });
   return finder.take();
 }
 

@@ -27,12 +27,11 @@ struct SeenKernel {
   std::uint32_t signature = 0;  // those of the calls of one kernel are added up
   std::uint32_t operation =
       0;  // its number in all processes together, which decides between equals
-  bool has_group = false;
   /// The rank, or another one of the transfer, may have come at any time between its call and the
   /// start: data that the network sends waits for the receiver, too. All are compared by their
   /// calls then.
   bool is_open = false;
-  std::uint64_t group = 0;  // equal of the calls of one kernel of a rank and communicator
+  std::uint64_t group = 0;  // of the calls of one kernel of a rank and communicator; 0: none
   std::int64_t start_ns = 0;
   std::int64_t end_ns = 0;
   std::int64_t call_ns = 0;
@@ -84,8 +83,8 @@ class PartsFinder {
   void add(std::size_t thread, const facts::SeenOperation& seen) {
     add(thread, seen.index, seen.parts, seen.executions);
   }
-  /// Adds all operations, on all cores.
-  void add_all();
+  void add(std::size_t thread, std::uint32_t index, std::span<const match::Part> parts,
+           std::span<const model::Execution> executions);
   /// Gives away what was added.
   JobParts take();
 
@@ -100,8 +99,6 @@ class PartsFinder {
     std::vector<model::Execution> completed;
   };
 
-  void add(std::size_t thread, std::uint32_t index, std::span<const match::Part> parts,
-           std::span<const model::Execution> executions);
   void complete(OfThread& own, std::span<const match::Part> parts,
                 std::span<const model::Execution> executions) const;
   void add_collective(OfThread& own, std::uint32_t index, std::span<const match::Part> parts,
@@ -111,7 +108,7 @@ class PartsFinder {
   std::uint32_t add_kernel(OfThread& own, std::uint32_t index, const match::Part& part,
                            const model::Execution& execution, std::uint32_t signature,
                            bool is_open);
-  void add_transfer(OfThread& own, Needs needs, std::uint32_t index,
+  void add_transfer(OfThread& own, facts::Flow flow, std::uint32_t index,
                     std::span<const SeenMember> members) const;
   std::uint32_t number_of(std::uint32_t index) const {
     return numbers_.empty() ? index : numbers_[index];

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <optional>
 #include <utility>
 
@@ -33,6 +34,8 @@ constexpr double kFastest = 0.5;
 constexpr double kFartherCosts = 0.1;
 constexpr double kStartCosts = 0.3;
 constexpr double kExact_ns = 200;
+// A place is free, or busy, where more than this part of its kernels are.
+constexpr double kSome = 0.25;
 // The kernels of a place that decide on its anchor.
 constexpr std::size_t kKernelsAsked = 20'000;
 
@@ -59,7 +62,7 @@ class Finder {
   OwnTimes find() {
     for (const Role& role : places_.roles()) {
       choices_.clear();
-      find_busy(role);
+      find_free_parts(role);
       for (std::uint32_t place = 0; place < role.length; ++place) {
         choices_.push_back(choose(role, place));
       }
@@ -94,24 +97,19 @@ class Finder {
     }
   }
 
-  // By place: whether a quarter of its kernels or more were ready after, or before, their stream
-  // was free.
-  void find_busy(const Role& role) {
-    std::vector<std::size_t> free(role.length);
-    std::vector<std::size_t> all(role.length);
+  // By place: the part of its kernels before which their stream was free.
+  void find_free_parts(const Role& role) {
+    free_part_.assign(role.length, 0);
+    std::vector<double> all(role.length);
     for (const std::uint32_t rank : role.ranks) {
       const JobRank& one = job_.ranks[rank];
       for (std::uint32_t i = 0; i < one.kernel_count; ++i) {
-        free[i % role.length] += is_free_[one.first_kernel + i] ? 1 : 0;
+        free_part_[i % role.length] += is_free_[one.first_kernel + i] ? 1 : 0;
         ++all[i % role.length];
       }
     }
-    is_free_place_.assign(role.length, false);
-    is_busy_place_.assign(role.length, false);
-    for (std::uint32_t place = 0; place < role.length; ++place) {
-      is_free_place_[place] = 4 * free[place] > all[place];
-      is_busy_place_[place] = 4 * (all[place] - free[place]) > all[place];
-    }
+    std::transform(free_part_.begin(), free_part_.end(), all.begin(), free_part_.begin(),
+                   std::divides<>());
   }
 
   struct Sample {
@@ -208,7 +206,7 @@ class Finder {
     std::uint32_t passed = 0;
     for (std::uint32_t back = 1; back <= kMostBack && seen >= 2; ++back) {
       const std::uint32_t between = place + role.length * kMostBack - (back - 1);
-      passed += back > 1 && is_free_place_[between % role.length] ? 1 : 0;
+      passed += back > 1 && free_part_[between % role.length] > kSome ? 1 : 0;
       // Computing depends on something of the last iteration. It goes on beside a kernel for less
       // than an iteration.
       for (const bool is_end : {true, false}) {
@@ -271,7 +269,7 @@ class Finder {
   // Computing goes on while kernels run: at some place own times are seen now and hidden then.
   bool has_overlap(const Role& role) const {
     for (std::uint32_t place = 0; place < role.length; ++place) {
-      if (choices_[place].back > 0 && is_busy_place_[place]) {
+      if (choices_[place].back > 0 && free_part_[place] < 1 - kSome) {
         return true;
       }
     }
@@ -361,8 +359,7 @@ class Finder {
   std::vector<std::int64_t> ready_ns_;  // by kernel
   std::vector<bool> is_free_;           // by kernel: its stream was idle before it
   // These are of the role that is looked at, by place.
-  std::vector<bool> is_free_place_;
-  std::vector<bool> is_busy_place_;
+  std::vector<double> free_part_;
   std::vector<Choice> choices_;
 };
 

@@ -50,10 +50,9 @@ double unexplained_ns(const std::vector<std::int64_t>& gaps_ns, std::size_t leng
   for (std::size_t place = 0; place < length; ++place) {
     here.clear();
     for (std::size_t i = place; i < gaps_ns.size(); i += length) {
-      here.push_back(gaps_ns[i]);
-    }
-    if (known_only) {
-      std::erase_if(here, [](std::int64_t gap_ns) { return gap_ns <= kNoGap_ns; });
+      if (!known_only || gaps_ns[i] > kNoGap_ns) {
+        here.push_back(gaps_ns[i]);
+      }
     }
     if (here.empty()) {
       continue;

@@ -131,9 +131,10 @@ void Replay::end_transfer(std::uint32_t transfer, std::int64_t time_ns) {
   for (const std::uint32_t member : members) {
     const bool is_root = member == members.front();
     const std::int64_t needed_ns =
-        one.needs == Needs::kAll || (one.needs == Needs::kToRoot && is_root) ? last_ns
-        : one.needs == Needs::kFromRoot ? std::max(starts_ns_[member], starts_ns_[members.front()])
-                                        : starts_ns_[member];
+        one.flow == facts::Flow::kAll || (one.flow == facts::Flow::kToRoot && is_root) ? last_ns
+        : one.flow == facts::Flow::kFromRoot
+            ? std::max(starts_ns_[member], starts_ns_[members.front()])
+            : starts_ns_[member];
     ends_ns_[member] = std::max(ends_ns_[member], add_saturating(needed_ns, time_ns));
   }
 }

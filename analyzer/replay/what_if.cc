@@ -67,8 +67,7 @@ WhatIf::WhatIf(const Job& job)
 }
 
 void WhatIf::find_gaps() {
-  if (std::find(times_.has_overlap.begin(), times_.has_overlap.end(), true) ==
-      times_.has_overlap.end()) {
+  if (std::count(times_.has_overlap.begin(), times_.has_overlap.end(), true) == 0) {
     return;
   }
   gaps_ns_.resize(job_.kernels.size());
@@ -207,21 +206,17 @@ void WhatIf::balance(std::vector<std::int64_t>& own_ns) const {
     const double factor = work_ns_[number] > 0 ? mean_work_ns_ / work_ns_[number] : 1;
     for (std::uint32_t place = 0; place < role.length; ++place) {
       double sum_ns = 0;
-      double count = 0;
-      const auto each = [&](const auto& visit) {
-        for (const std::uint32_t rank : role.ranks) {
-          const JobRank& one = job_.ranks[rank];
-          for (std::uint32_t i = place; i < one.kernel_count; i += role.length) {
-            visit(one.first_kernel + i);
-          }
+      std::vector<std::uint32_t> here;  // as places in the replay
+      for (const std::uint32_t rank : role.ranks) {
+        const JobRank& one = job_.ranks[rank];
+        for (std::uint32_t i = place; i < one.kernel_count; i += role.length) {
+          here.push_back(replay_.place_of(one.first_kernel + i));
+          sum_ns += static_cast<double>(own_ns[here.back()]);
         }
-      };
-      each([&](std::uint32_t kernel) {
-        sum_ns += static_cast<double>(own_ns[replay_.place_of(kernel)]);
-        ++count;
-      });
-      const auto mean_ns = static_cast<std::int64_t>(factor * sum_ns / std::max(count, 1.0));
-      each([&](std::uint32_t kernel) { own_ns[replay_.place_of(kernel)] = mean_ns; });
+      }
+      for (const std::uint32_t one : here) {
+        own_ns[one] = static_cast<std::int64_t>(factor * sum_ns / static_cast<double>(here.size()));
+      }
     }
   }
 }
@@ -300,16 +295,6 @@ std::vector<std::int64_t> WhatIf::transfer_times_of(const WhatIfQuestion& questi
   return times_ns;
 }
 
-std::vector<std::int64_t> WhatIf::iteration_ends(std::uint32_t rank) const {
-  const JobRank& one = job_.ranks[rank];
-  const std::uint32_t length = places_.roles()[places_.role_of(rank)].length;
-  std::vector<std::int64_t> ends_ns = {0};
-  for (std::uint32_t i = length - 1; i < one.kernel_count; i += length) {
-    ends_ns.push_back(replay_.end_ns(one.first_kernel + i));
-  }
-  return ends_ns;
-}
-
 WhatIfAnswer WhatIf::ask(const WhatIfQuestion& question, std::uint32_t of) {
   const double others_ns = mean_work_of_others(question.like_others);
   const bool is_one_role = is_role(question.like_others);
@@ -330,13 +315,12 @@ WhatIfAnswer WhatIf::ask(const WhatIfQuestion& question, std::uint32_t of) {
   answer.saved_least = std::clamp(paced, most / 2, most);
   answer.saved = (answer.saved_least + most) / 2;
   answer.saved_most = std::max(answer.saved_most, most);
-  const std::vector<std::int64_t> new_ends_ns = iteration_ends(of);
   const JobRank& one = job_.ranks[of];
   const std::uint32_t length = places_.roles()[places_.role_of(of)].length;
   std::int64_t saved_before_ns = 0;
-  for (std::size_t i = 1; i < new_ends_ns.size(); ++i) {
-    const std::uint32_t last = one.first_kernel + static_cast<std::uint32_t>(i) * length - 1;
-    const std::int64_t saved_ns = as_it_was_ns_[replay_.place_of(last)] - new_ends_ns[i];
+  for (std::uint32_t i = length - 1; i < one.kernel_count; i += length) {
+    const std::uint32_t last = replay_.place_of(one.first_kernel + i);
+    const std::int64_t saved_ns = as_it_was_ns_[last] - replay_.ends_ns()[last];
     answer.saved_by_iteration.push_back(static_cast<double>(saved_ns - saved_before_ns) / all_ns);
     saved_before_ns = saved_ns;
   }

@@ -81,7 +81,6 @@ class WhatIf {
   void set_gaps(const Role& role, std::uint32_t rank, const std::vector<double>& usual_ns,
                 std::vector<std::int64_t>& gaps_ns) const;
   void balance(std::vector<std::int64_t>& own_ns) const;
-  std::vector<std::int64_t> iteration_ends(std::uint32_t rank) const;
 
   const Job& job_;
   Places places_;
