@@ -21,6 +21,14 @@ def late_every_tenth(trace, rank):
         trace.time_ns += 40_000_000
 
 
+def moving(trace, rank):
+    """Each time another one of 4 ranks has more to do, by up to half of the time of all."""
+    for i in range(60):
+        late_us = (100, 400, 200, 500, 300)[i % 5] if rank == (i * 7 + i // 4) % 4 else 0
+        trace.operation("AllReduce", 1 << 20, seq=i, times_from="gpu", early_us=late_us,
+                        dur_us=700 - late_us)
+
+
 def near(trace, rank):
     for i in range(40):
         trace.operation("AllReduce", 1 << 20, seq=i, times_from="gpu", dur_us=700,
@@ -53,5 +61,7 @@ def cases():
         "stragglers-some-undecided": ("stragglers traces", ranks(3, late)),
         "summary-findings-late": ("summary ../stragglers-some-undecided/traces", {}),
         "summary-findings-late-tenth": ("summary traces", ranks(4, late_every_tenth)),
+        "stragglers-imbalance": ("stragglers traces", ranks(4, moving)),
+        "summary-imbalance": ("summary ../stragglers-imbalance/traces", {}),
         "stragglers-nobody-some-undecided": ("stragglers traces", ranks(3, near)),
     }
