@@ -19,8 +19,22 @@
 namespace ringside::live {
 namespace {
 
-constexpr std::size_t kMostFrames = 8;  // of a text
-constexpr std::chrono::seconds kMostTime(10);
+constexpr std::size_t kMostFrames = 8;         // of a text
+constexpr std::chrono::seconds kMostTime(12);  // kGuard ends a tool before
+
+// A process whose debugger is ended stays stopped, so it goes on afterwards, also if Ringside has
+// been ended meanwhile. `timeout` takes the debugger out of the group that Ringside ends.
+constexpr char kGuard[] = R"(trap : TERM INT HUP
+pid=$1
+shift
+timeout -s KILL 10 "$@"
+status=$?
+for try in 1 2 3 4 5; do
+  case $(sed 's/.*) //' "/proc/$pid/stat") in [Tt]*) kill -CONT "$pid" ;; esac
+  [ $status -ge 124 ] || exit $status
+  sleep 0.2
+done
+exit $status)";
 
 /// Time on processors, in seconds.
 std::optional<double> processor_time_s(std::int64_t pid) {
@@ -36,15 +50,17 @@ std::optional<double> processor_time_s(std::int64_t pid) {
 
 struct Tool {
   const char* name;
+  bool stops;                      // the process, meanwhile
+  bool is_slow_for_python;         // and stops it for half a minute: its libraries are large
   std::vector<std::string> words;  // then the process
   Stack (*read)(std::string_view output);
 };
 
 const std::vector<Tool>& tools() {
   static const std::vector<Tool> all = {
-      {"py-spy", {"py-spy", "dump", "--json", "--nonblocking", "--pid"}, read_py_spy},
-      {"eu-stack", {"eu-stack", "-1", "-p"}, read_native},
-      {"gdb", {"gdb", "-nx", "-batch", "-ex", "bt", "-p"}, read_native},
+      {"py-spy", false, false, {"py-spy", "dump", "--json", "--nonblocking", "--pid"}, read_py_spy},
+      {"eu-stack", true, false, {"eu-stack", "-1", "-p"}, read_native},
+      {"gdb", true, true, {"gdb", "-nx", "-batch", "-ex", "bt", "-p"}, read_native},
   };
   return all;
 }
@@ -56,6 +72,8 @@ class Sampler {
     if (maps.find("libnccl-profiler-ringside") == std::string::npos) {
       reason_ = maps.empty() ? "/proc/" + std::to_string(pid) + "/maps cannot be read"
                              : "it is no process with Ringside's plugin any more";
+    } else if (const auto stat = launch::process_stat(pid); !stat.empty() && stat[0] == "T") {
+      reason_ = "it is stopped; `kill -CONT " + std::to_string(pid) + "` lets it go on";
     }
     is_python_ = maps.find("python") != std::string::npos;
   }
@@ -67,9 +85,17 @@ class Sampler {
     }
     for (; tool_ < tools().size(); ++tool_) {
       const Tool& tool = tools()[tool_];
+      if (tool.is_slow_for_python && is_python_) {
+        continue;
+      }
+      const std::string pid = std::to_string(pid_);
       std::vector<HostCommand> commands(1);
-      commands[0].words = tool.words;
-      commands[0].words.push_back(std::to_string(pid_));
+      std::vector<std::string>& words = commands[0].words;
+      if (tool.stops) {
+        words = {"/bin/sh", "-c", kGuard, "sh", pid};
+      }
+      words.insert(words.end(), tool.words.begin(), tool.words.end());
+      words.push_back(pid);
       run_all(commands, 1, kMostTime);
       Stack stack = tool.read(commands[0].output);
       if (!stack.empty()) {
@@ -98,7 +124,8 @@ class Sampler {
     }
     if (samples_.empty()) {
       return {"stack", "",
-              (used.empty() ? "" : used.substr(1) + ", and ") + "shows no stack: " + troubles_};
+              (used.empty() ? "" : used.substr(1) + ", and ") + "shows no stack: " + troubles_ +
+                  (is_python_ ? "; for lines of Python: pip install py-spy there" : "")};
     }
     const std::string count = std::to_string(samples_.size());
     const std::string frames = shared_frames(samples_);

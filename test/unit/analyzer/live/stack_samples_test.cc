@@ -1,8 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "live/hosts/stack_samples.h"
 
+#include <csignal>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
+#include "launch/process_files.h"
 #include "test/unit/catch.h"
 
 namespace ringside::live {
@@ -66,6 +74,40 @@ TEST_CASE("a process that has no plugin is not looked at") {
   REQUIRE(evidence.size() == 2);
   CHECK(evidence[0].reason.find("no process with Ringside's plugin") != std::string::npos);
   CHECK(evidence[1].reason.find("cannot be read") != std::string::npos);
+}
+
+TEST_CASE("a process that a debugger has left stopped goes on") {
+  char directory[] = "/tmp/ringside-tools-XXXXXX";
+  REQUIRE(mkdtemp(directory) != nullptr);
+  const std::string tools = directory;
+  std::ofstream(tools + "/py-spy") << "#!/bin/sh\nexit 1\n";
+  for (const char* const name : {"/eu-stack", "/gdb"}) {
+    std::ofstream(tools + name) << "#!/bin/sh\nfor pid; do :; done\nkill -STOP $pid\nexit 137\n";
+  }
+  for (const char* const name : {"/py-spy", "/eu-stack", "/gdb"}) {
+    REQUIRE(chmod((tools + name).c_str(), S_IRWXU) == 0);
+  }
+  const std::string path = std::getenv("PATH");
+  setenv("PATH", (tools + ':' + path).c_str(), 1);
+  const int library = memfd_create("libnccl-profiler-ringside.so", 0);
+  REQUIRE(library >= 0);
+  REQUIRE(ftruncate(library, 1) == 0);
+  REQUIRE(mmap(nullptr, 1, PROT_READ, MAP_SHARED, library, 0) != MAP_FAILED);
+  const pid_t child = fork();
+  if (child == 0) {
+    while (true) {
+      pause();
+    }
+  }
+  const std::vector<Evidence> evidence = sample_stacks({child});
+  setenv("PATH", path.c_str(), 1);
+  std::filesystem::remove_all(tools);
+  const std::string state = launch::process_stat(child).at(0);
+  kill(child, SIGKILL);
+  waitpid(child, nullptr, 0);
+  CHECK(state == "S");
+  REQUIRE(evidence.size() == 1);
+  CHECK(evidence[0].reason.find("gdb ended with status 137") != std::string::npos);
 }
 
 }  // namespace
