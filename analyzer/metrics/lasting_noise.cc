@@ -90,9 +90,9 @@ double mean_at(const std::vector<BlockTimes>& series, std::size_t at) {
 }  // namespace
 
 double chance_of_lasting_noise(const BlockTimes& suspect, std::vector<BlockTimes> others) {
-  constexpr std::size_t kLeastBlocks = 4;
+  constexpr std::size_t kFewestBlocks = 4;
   const std::size_t length = suspect.size();
-  if (length < kLeastBlocks || others.empty()) {
+  if (length < kFewestBlocks || others.empty()) {
     return 0;
   }
   const Cosines cosines = make_cosines(length);

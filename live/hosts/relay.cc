@@ -41,7 +41,7 @@ constexpr std::size_t kOfExchange = 7;
 constexpr std::size_t kHostsNamed = 3;  // of a list
 
 // Of a host's answer; it may be anybody's. A process answers 1 MiB at most, and mostly far less.
-constexpr std::size_t kMostAnswer_bytes = std::size_t{64} << 20;
+constexpr std::size_t kMostRelayAnswer_bytes = std::size_t{64} << 20;
 constexpr std::size_t kMostDumpAnswer_bytes = std::size_t{256} << 20;
 
 // A number that is not negative, of the text at this index; -1 if there is none.
@@ -178,7 +178,7 @@ std::string why_none(const HostCommand& command, const std::string& program,
 // reason).
 template <typename Take>
 void ask_each(const Hosts& hosts, const std::vector<std::pair<std::string, std::string>>& inputs,
-              Take&& take, std::size_t most_bytes = kMostAnswer_bytes) {
+              Take&& take, std::size_t most_bytes = kMostRelayAnswer_bytes) {
   // An earlier ringside does not know what it is asked, and says so with this status.
   constexpr std::string_view kUsage = "ended with status 2:";
   std::vector<HostCommand> commands = run_on_hosts(hosts, inputs);

@@ -48,9 +48,10 @@ bool is_from_start(const model::TraceFile& file, std::uint32_t context) {
          match::is_recorded_from_start(file, context);
 }
 
-class Finder {
+class HangFinder {
  public:
-  Finder(const model::Traces& traces, const align::Alignment& alignment, std::int64_t min_age_ns)
+  HangFinder(const model::Traces& traces, const align::Alignment& alignment,
+             std::int64_t min_age_ns)
       : traces_(traces), alignment_(alignment), min_age_ns_(min_age_ns) {}
 
   Hang find() {
@@ -513,7 +514,7 @@ class Finder {
 
 Hang find_hang(const model::Traces& traces, const align::Alignment& alignment,
                std::int64_t min_age_ns) {
-  return Finder(traces, alignment, min_age_ns).find();
+  return HangFinder(traces, alignment, min_age_ns).find();
 }
 
 }  // namespace ringside::metrics

@@ -33,9 +33,10 @@ struct Call {
   std::uint32_t operation = 0;
 };
 
-class Finder {
+class RepeatFinder {
  public:
-  explicit Finder(const facts::Facts& facts) : traces_(facts.traces()), matches_(facts.matches()) {}
+  explicit RepeatFinder(const facts::Facts& facts)
+      : traces_(facts.traces()), matches_(facts.matches()) {}
 
   // `operations` are those of one communicator.
   void find(std::span<const std::uint32_t> operations, std::vector<Repeats>& found) const {
@@ -183,7 +184,7 @@ std::vector<Repeats> find_repeats(const facts::Facts& facts) {
     operations[matches.operations[i].communicator].push_back(i);
   }
   std::vector<std::vector<Repeats>> found(operations.size());
-  const Finder finder(facts);
+  const RepeatFinder finder(facts);
   for_each_on_cores(operations.size(), [&](std::size_t /*thread*/, std::size_t communicator) {
     finder.find(operations[communicator], found[communicator]);
   });

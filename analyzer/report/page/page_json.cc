@@ -27,7 +27,7 @@ const char* shown_name(Shown shown) {
   return kNames[static_cast<std::size_t>(shown)];
 }
 
-void write_cell(JsonWriter& json, const CellColumn& column, const Cell& cell) {
+void write_page_cell(JsonWriter& json, const CellColumn& column, const Cell& cell) {
   if (const auto* text = std::get_if<std::string>(&cell)) {
     json.text({}, *text);
   } else if (const auto* is_true = std::get_if<bool>(&cell)) {
@@ -171,7 +171,7 @@ void write_table(JsonWriter& json, const std::string& key, const Table& table) {
     json.begin_row();
     for (std::size_t column = 0; column < table.rows[i].size(); ++column) {
       if (table.columns[column].shown != Shown::kNot) {
-        write_cell(json, table.columns[column], table.rows[i][column]);
+        write_page_cell(json, table.columns[column], table.rows[i][column]);
       }
     }
     json.end_row();
