@@ -17,7 +17,6 @@
 #include "analyzer/align/host_path.h"
 #include "analyzer/align/points/sync_points.h"
 #include "analyzer/align/points/tightest_points.h"
-#include "analyzer/align/rows_elsewhere.h"
 #include "analyzer/align/solved_clocks.h"
 #include "analyzer/model/joined.h"
 #include "analyzer/model/parallel.h"
@@ -86,16 +85,12 @@ Alignment Alignment::estimate(const model::Traces& traces,
 }
 
 Alignment Alignment::estimate(const model::Traces& traces, const match::Matches& trusted,
-                              std::optional<std::int64_t> clock_error_ns,
-                              const match::AlikeCalls* elsewhere) {
+                              std::optional<std::int64_t> clock_error_ns) {
   Alignment made = none(traces);
   const HostClocks clocks = find_host_clocks(traces);
   made.is_aligned_ = true;
   if (clocks.hosts.size() > 1) {
-    made.align(traces, clocks,
-               elsewhere != nullptr
-                   ? find_points_elsewhere(traces, trusted, *elsewhere, clocks, made.errors_)
-                   : find_sync_points(traces, trusted, clocks, made.errors_),
+    made.align(traces, clocks, find_sync_points(traces, trusted, clocks, made.errors_),
                clock_error_ns);
   }
   return made;

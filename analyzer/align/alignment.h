@@ -16,7 +16,6 @@
 
 #include "analyzer/align/offset_curve.h"
 #include "analyzer/align/points/stamp_errors.h"
-#include "analyzer/match/alike_calls.h"
 #include "analyzer/match/calls/common_clock.h"
 #include "analyzer/match/matcher.h"
 #include "analyzer/model/trace.h"
@@ -26,7 +25,6 @@ namespace ringside::align {
 struct Assumption;
 class ClockPieces;
 class ClockPrior;
-class RowsElsewhere;
 struct HostClocks;
 struct Solution;
 struct SyncPoints;
@@ -51,12 +49,6 @@ struct HostOffset {
   /// The sum of what its clock and the reference's may be off, if both are known and it rests on
   /// it.
   std::optional<std::int64_t> prior_ns = std::nullopt;
-
-  template <typename Archive>
-  void transfer(Archive& archive) {
-    archive(host, files, is_reference, is_bounded, at_ns, offset_ns, drift_ppb, uncertainty_ns,
-            most_uncertainty_ns, set_by, rests_on_prior, prior_ns);
-  }
 };
 
 /// Times of files on the common clock. Copies are cheap to make of a const one only: pass by
@@ -66,11 +58,9 @@ class Alignment {
   /// Every host's CLOCK_REALTIME as it is (--no-align). Uncertainties are not known then.
   static Alignment none(const model::Traces& traces);
   /// Aligns by what is matched by trusted numbers (match::Matching::trusted()), and by what is
-  /// known of each clock's error (clock_prior.h). `clock_error_ns`: of --clock-error. `elsewhere`:
-  /// the operations whose rows are elsewhere (rows_elsewhere()), if there are any.
+  /// known of each clock's error (clock_prior.h). `clock_error_ns`: of --clock-error.
   static Alignment estimate(const model::Traces& traces, const match::Matches& trusted,
-                            std::optional<std::int64_t> clock_error_ns = std::nullopt,
-                            const match::AlikeCalls* elsewhere = nullptr);
+                            std::optional<std::int64_t> clock_error_ns = std::nullopt);
   /// The same, where nothing else needs what is matched.
   static Alignment estimate(const model::Traces& traces,
                             std::optional<std::int64_t> clock_error_ns = std::nullopt);
@@ -100,19 +90,12 @@ class Alignment {
   std::uint32_t host_of(std::uint32_t file) const { return host_of_file_[file]; }
   /// The errors of stamps on each host's own clock.
   const StampErrors& stamp_errors() const { return errors_; }
-  void set_stamp_errors(StampErrors errors) { errors_ = std::move(errors); }
   std::uint32_t points() const { return points_; }
   std::uint64_t untrusted() const { return untrusted_; }
   /// How fast a clock is assumed to wander from its mean rate at most.
   double wander_ppm() const { return wander_ppm_; }
   /// Sentences on what limits it.
   const std::vector<std::string>& notes() const { return notes_; }
-
-  template <typename Archive>
-  void transfer(Archive& archive) {
-    archive(is_aligned_, errors_, hosts_, host_of_file_, since_epoch_ns_, curves_, pairs_, zero_ns_,
-            wander_ppm_, points_, untrusted_, notes_);
-  }
 
  private:
   void align(const model::Traces& traces, const HostClocks& clocks, SyncPoints points,

@@ -22,7 +22,7 @@ ClockPieces::ClockPieces(const model::Traces& traces, const HostClocks& clocks,
     double& began_ns = began_ns_[clocks.host_of_file[file]];
     began_ns = std::min(began_ns,
                         host_time_ns(clocks, zero_ns, file, traces.files[file].process.start_ns));
-    if (const auto& own_ns = traces.files[file].extent_ns()) {
+    if (const auto& own_ns = traces.files[file].operations.extent_ns()) {
       const double from_ns = host_time_ns(clocks, zero_ns, file, own_ns->first);
       const double to_ns = host_time_ns(clocks, zero_ns, file, own_ns->second);
       auto& extent_ns = extents_ns_[clocks.host_of_file[file]];

@@ -33,11 +33,6 @@ class OffsetCurve {
   /// The offset alone, which takes less time. It must be bounded.
   double offset_ns(double time_ns) const;
 
-  template <typename Archive>
-  void transfer(Archive& archive) {
-    archive(moments_, moments_per_ns_, wander_, rate_, rate_uncertainty_);
-  }
-
  private:
   struct Moment {
     double time_ns = 0;
@@ -69,11 +64,6 @@ class SteppedCurve {
   /// The host's own time at a time of the reference's clock.
   double own_ns(double common_ns) const;
 
-  template <typename Archive>
-  void transfer(Archive& archive) {
-    archive(pieces_);
-  }
-
  private:
   OffsetAt of_piece(std::size_t piece, double time_ns) const;
   // The least and the most that an offset may be between two pieces: before a step or behind it.
@@ -85,11 +75,6 @@ class SteppedCurve {
     double begin_ns = 0;
     double end_ns = 0;
     bool is_told = false;
-
-    template <typename Archive>
-    void transfer(Archive& archive) {
-      archive(curve, begin_ns, end_ns, is_told);
-    }
   };
   std::vector<Piece> pieces_;
 };

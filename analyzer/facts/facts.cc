@@ -44,13 +44,6 @@ Facts::Facts(const model::Traces& traces, const match::Matches& matches,
 
 const std::vector<match::Judgement>& Facts::judgements() const {
   std::call_once(has_judgements_, [&] {
-    if (!matches_.everywhere.empty()) {
-      for (const match::MatchedOperation& operation : matches_.operations) {
-        judgements_.emplace_back().verdict =
-            match::agreed_verdict(matches_.communicators[operation.communicator]);
-      }
-      return;
-    }
     judgements_ = match::judge_all(traces_, matches_, align::judging_clock(alignment_));
   });
   return judgements_;

@@ -108,20 +108,6 @@ class Facts {
   }
   /// The same, calling fold(thread, seen) for each operation, on all cores.
   void for_each(const Fold& fold) const;
-  /// Calls take(i, arrival_ns) with the last arrival of each of several operations at those of its
-  /// ranks whose rows are here; nothing if none of them has a time.
-  template <typename Take>
-  void last_arrivals(std::span<const std::uint32_t> operations, const Take& take) const {
-    match::Executions memory;
-    std::vector<RankTimes> rows;
-    match::read_parts(
-        traces_, matches_, operations, memory,
-        [&](std::size_t i, std::span<const match::Part> parts,
-            std::span<const model::Execution> executions) {
-          take_ranks(matches_.operations[operations[i]], parts, executions, rows);
-          take(i, rows.empty() ? std::optional<std::int64_t>() : last_arrival_of(alignment_, rows));
-        });
-  }
   /// The last arrival alone, which takes less time. `rows` is for its memory.
   std::int64_t last_arrival_ns(std::size_t operation, std::vector<RankTimes>& rows) const;
 

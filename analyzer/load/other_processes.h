@@ -14,7 +14,6 @@
 #include "analyzer/load/inputs.h"
 #include "analyzer/load/trace_loader.h"
 #include "analyzer/model/problem.h"
-#include "analyzer/model/trace.h"
 
 namespace ringside::load {
 
@@ -22,19 +21,6 @@ namespace ringside::load {
 struct ReadFile {
   std::size_t number = 0;  // in the list of files that were shared out
   std::string partial;     // a partial of it
-};
-
-/// A file whose operations stay in the process that has read it.
-struct KeptFile {
-  std::size_t number = 0;  // likewise
-  std::string head;        // a partial of it without rows, and without what only other rows need
-  model::Elsewhere elsewhere;
-  std::vector<std::string> names;  // all of the file, by their ids there
-
-  template <typename Archive>
-  void transfer(Archive& archive) {
-    archive(number, head, elsewhere, names);
-  }
 };
 
 class OtherProcesses {
@@ -47,16 +33,7 @@ class OtherProcesses {
   /// Does what load::find_inputs() does, with the files of all hosts.
   virtual Inputs find_inputs(const std::vector<std::string>& arguments, model::Problems& problems,
                              const DumpChoice& dumps) = 0;
-  /// Has all processes, this one too, read files and keep their rows. Returns what is known of each
-  /// file; nothing where one of them is no trace, or there is no other process. `has_machines`:
-  /// also what machines the processes ran on.
-  virtual std::vector<KeptFile> keep(const std::vector<std::string>& paths, bool has_machines) = 0;
-  /// Has all processes send the rows of these contexts of files that they keep, and gives them to
-  /// the files. `contexts`: by file of `traces`, which are of the paths of keep().
-  virtual void send_rows(const std::vector<std::vector<std::uint32_t>>& contexts,
-                         model::Traces& traces) = 0;
-  /// Has others begin to read files, or to send what they have kept of them. Returns, for each
-  /// file, whether one of them does.
+  /// Has others begin to read files. Returns, for each file, whether one of them does.
   virtual std::vector<bool> share_out(const std::vector<std::string>& paths) = 0;
   /// Waits until some of these are read. Returns none if all have been given.
   virtual std::vector<ReadFile> receive() = 0;

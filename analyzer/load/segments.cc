@@ -81,28 +81,7 @@ void append(model::TraceFile&& next, model::TraceFile& whole) {
 // By run and number. A second file of the same number is not a part: it repeats one.
 using Runs = std::map<std::string, std::map<std::uint64_t, std::size_t>>;
 
-// Takes what is behind the stem of a file's name away. Returns whether that names a later segment.
-bool strip_ending(std::string_view& path) {
-  for (const std::string_view ending : {".gz", ".json"}) {
-    if (path.ends_with(ending)) {
-      path.remove_suffix(ending.size());
-    }
-  }
-  const std::size_t dot = path.find_last_not_of("0123456789");
-  if (dot == path.npos || dot + 1 == path.size() || !path.substr(0, dot + 1).ends_with(".s")) {
-    return false;
-  }
-  path = path.substr(0, dot - 1);
-  return true;
-}
-
 }  // namespace
-
-bool seems_to_follow(std::string_view path, std::string_view before) {
-  const bool is_later = strip_ending(path);
-  strip_ending(before);
-  return is_later && path == before;
-}
 
 void join_segments(std::vector<LoadedTrace>& loaded) {
   Runs runs;

@@ -5,7 +5,6 @@
 #ifndef RINGSIDE_ANALYZER_LOAD_SEGMENTS_H
 #define RINGSIDE_ANALYZER_LOAD_SEGMENTS_H
 
-#include <string_view>
 #include <vector>
 
 #include "analyzer/model/trace.h"
@@ -19,10 +18,6 @@ struct LoadedTrace;
 void join_segments(model::Traces& traces);
 /// Likewise; the traces of all but the oldest are empty then.
 void join_segments(std::vector<LoadedTrace>& loaded);
-
-/// Whether the name of a file says that it is a later segment of the trace to which the file before
-/// belongs, in the order of names. Only what is in the files tells for sure.
-bool seems_to_follow(std::string_view path, std::string_view before);
 
 }  // namespace ringside::load
 

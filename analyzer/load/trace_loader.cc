@@ -195,54 +195,6 @@ model::Traces load_traces(const std::vector<std::string>& paths, model::Problems
   return traces;
 }
 
-std::optional<model::Traces> load_heads(const std::vector<std::string>& paths, bool has_machines,
-                                        model::Problems& problems) {
-  OtherProcesses* const others = other_processes();
-  std::vector<KeptFile> kept =
-      others != nullptr ? others->keep(paths, has_machines) : std::vector<KeptFile>();
-  if (kept.empty() || std::any_of(kept.begin(), kept.end(),
-                                  [](const KeptFile& file) { return !file.elsewhere.calls; })) {
-    return std::nullopt;
-  }
-  model::Traces traces = join_heads(paths, std::move(kept), problems);
-  read_process_ends(traces);
-  return traces;
-}
-
-model::Traces join_heads(const std::vector<std::string>& paths, std::vector<KeptFile> kept,
-                         model::Problems& problems) {
-  Readers readers(paths.size());
-  std::vector<KeptFile*> by_number(paths.size());
-  for (KeptFile& file : kept) {
-    readers[file.number] = make_partial_reader(paths[file.number], std::move(file.head));
-    by_number[file.number] = &file;
-  }
-  read_all(readers, 0, nullptr);
-  model::Traces traces;
-  for (const Entry& entry : entries_of(paths, readers)) {
-    const std::size_t before = traces.files.size();
-    entry.reader->finish(entry.index, traces, problems);
-    if (traces.files.size() == before) {
-      continue;
-    }
-    std::vector<model::NameId> names;
-    for (const std::string& name : by_number[entry.file]->names) {
-      names.push_back(traces.names.id(name));
-    }
-    model::TraceFile& file = traces.files.back();
-    file.elsewhere = std::move(by_number[entry.file]->elsewhere);
-    for (model::ContextCalls& calls : *file.elsewhere.calls) {
-      calls.process_group = names[calls.process_group];
-      for (auto& [function, count] : calls.functions) {
-        function = names[function];
-        file.contexts[calls.context].operations += count;
-      }
-    }
-  }
-  join_segments(traces);
-  return traces;
-}
-
 void append_problems(const model::Problems& others, model::Problems& problems) {
   for (const model::Problem& line : others.lines()) {
     problems.add_line(line.path, line.line, line.reason);

@@ -7,7 +7,6 @@
 
 #include <atomic>
 #include <cstdint>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -16,8 +15,6 @@
 #include "analyzer/model/trace.h"
 
 namespace ringside::load {
-
-struct KeptFile;
 
 /// How much of a plain file one thread takes at a time.
 inline constexpr std::uint64_t kRangeBytes = std::uint64_t{4} << 20;
@@ -37,17 +34,6 @@ struct Progress {
 model::Traces load_traces(const std::vector<std::string>& paths, model::Problems& problems,
                           unsigned threads = 0, std::uint64_t range_bytes = kRangeBytes,
                           Progress* progress = nullptr, const DumpChoice& dumps = {});
-
-/// Loads files whose rows stay in the processes that have read them (TraceFile::elsewhere). Nothing
-/// if there are no such processes, or if rows are needed to match what is in one of the files. What
-/// is not asked for to match operations is left out, as marks are.
-/// `has_machines`: machines are not.
-std::optional<model::Traces> load_heads(const std::vector<std::string>& paths, bool has_machines,
-                                        model::Problems& problems);
-
-/// The same, of files that were kept. All processes give all names the same numbers.
-model::Traces join_heads(const std::vector<std::string>& paths, std::vector<KeptFile> kept,
-                         model::Problems& problems);
 
 /// The content of one trace, before its segments are put together.
 struct LoadedTrace {

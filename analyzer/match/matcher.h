@@ -58,9 +58,6 @@ struct Matches {
   std::uint64_t unpaired = 0;
   /// Collective operations of single ranks whose sequence numbers are not trusted.
   std::uint64_t untrusted = 0;
-  /// How many operations each communicator has, where some of them, or some of their parts, are in
-  /// other processes. All ranks that have a trace agree on all of them then. Empty: all are here.
-  std::vector<std::uint64_t> everywhere;
   /// True if a selection removed some operations of a function, so the calls are incomplete.
   bool is_part = false;
 };

@@ -112,11 +112,6 @@ class Operations {
   Iterator begin() const { return {*this, 0}; }
   Iterator end() const { return {*this, size()}; }
 
-  template <typename Archive>
-  void transfer(Archive& archive) {
-    archive(rows_, extent_ns_, shapes_, after_, last_shape_, index_);
-  }
-
  private:
   // Columns of a row: what is asked for most often comes first.
   enum Column : std::size_t {

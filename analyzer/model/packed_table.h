@@ -132,11 +132,6 @@ class PackedTable {
     other = {};
   }
 
-  template <typename Archive>
-  void transfer(Archive& archive) {
-    archive(blocks_, tail_);
-  }
-
   /// Returns a part of it. `begin` is a multiple of kBlockRows.
   PackedTable slice(std::size_t begin, std::size_t end) const {
     PackedTable part;
@@ -237,11 +232,6 @@ class PackedTable {
     std::vector<std::byte> bytes;
     std::uint32_t row_bits = 0;            // 0: the rows are stored as they are
     std::array<Column, kColumns> columns;  // the last are read least
-
-    template <typename Archive>
-    void transfer(Archive& archive) {
-      archive(columns, bytes, row_bits);
-    }
 
     // `at_bit` is where its row begins.
     [[gnu::always_inline]] std::int64_t number(std::size_t at_bit, std::size_t column,

@@ -5,7 +5,6 @@
 #ifndef RINGSIDE_ANALYZER_MODEL_TRACE_H
 #define RINGSIDE_ANALYZER_MODEL_TRACE_H
 
-#include <array>
 #include <cstdint>
 #include <deque>
 #include <map>
@@ -138,36 +137,6 @@ struct CallTensors {
   std::optional<std::uint64_t> seq;  // as PyTorch counts collectives, or sends and receives
 };
 
-/// The calls of one context. Contexts that have the same digest and are of one communicator made
-/// the same calls, with the same terms, in one order.
-struct ContextCalls {
-  std::uint32_t context = 0;
-  bool has_digest = true;  // false: more than function and number is needed to match one of them
-  std::array<std::uint64_t, 2> digest{};
-  std::vector<std::pair<NameId, std::uint64_t>> functions;  // by name, and how many calls of each
-  NameId process_group = kNoName;                           // Operations::process_groups()
-
-  template <typename Archive>
-  void transfer(Archive& archive) {
-    archive(context, has_digest, digest, functions, process_group);
-  }
-};
-
-/// What is known of the operations of a file where their rows are in another process.
-struct Elsewhere {
-  std::uint64_t operations = 0;  // that are not here
-  /// The first and the last time of all operations of the file.
-  std::optional<std::pair<std::int64_t, std::int64_t>> extent_ns;
-  /// By context; nothing if the file is not a whole trace.
-  std::optional<std::vector<ContextCalls>> calls;
-  std::uint64_t steps = 0;  // of the network, that are not here
-
-  template <typename Archive>
-  void transfer(Archive& archive) {
-    archive(operations, extent_ns, calls, steps);
-  }
-};
-
 /// How a process ended, as `ringside run` has seen it.
 struct ProcessEnd {
   std::int64_t realtime_ns = 0;        // by its host's clock, since the epoch
@@ -179,7 +148,6 @@ struct TraceFile {
   Process process;
   std::map<std::uint32_t, Context> contexts;  // by number, which is the order of creation
   Operations operations;
-  Elsewhere elsewhere;
   std::vector<CallTensors> tensors;         // of a Flight Recorder dump: of each operation
   std::vector<std::uint64_t> tensor_bytes;  // of the inputs and outputs of these, one by one
   std::vector<std::uint64_t> doubtful;      // ids of operations of a dump that are damaged there
@@ -216,14 +184,6 @@ struct TraceFile {
   TraceFile(TraceFile&& other) noexcept = default;
   TraceFile& operator=(TraceFile&& other) noexcept = default;
   ~TraceFile() = default;
-
-  /// With those that are elsewhere.
-  std::uint64_t operation_count() const { return operations.size() + elsewhere.operations; }
-  std::uint64_t step_count() const { return steps.size() + elsewhere.steps; }
-  /// The least and the greatest of all their times; nothing if they have none.
-  std::optional<std::pair<std::int64_t, std::int64_t>> extent_ns() const {
-    return elsewhere.extent_ns ? elsewhere.extent_ns : operations.extent_ns();
-  }
 };
 
 /// All that was loaded.

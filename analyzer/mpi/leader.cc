@@ -2,13 +2,9 @@
 #include "analyzer/mpi/leader.h"
 
 #include <algorithm>
-#include <iterator>
 #include <set>
-#include <string_view>
 #include <utility>
 
-#include "analyzer/load/segments.h"
-#include "analyzer/model/archive.h"
 #include "analyzer/mpi/packing.h"
 #include "analyzer/mpi/shares.h"
 
@@ -118,185 +114,41 @@ load::Inputs Leader::find_inputs(const std::vector<std::string>& arguments,
   return inputs;
 }
 
-Leader::Share Leader::share(const std::vector<std::string>& paths, bool is_in_order) {
+std::vector<bool> Leader::share_out(const std::vector<std::string>& paths) {
   const std::string& own_host = messages_.hosts().front();
-  Share made;
+  std::vector<std::size_t> numbers;  // of the files that are shared out
   std::vector<FileToShare> files;
   for (std::size_t i = 0; i < paths.size(); ++i) {
     const auto place = places_.find(paths[i]);
     const bool is_remote = place != places_.end() && place->second.host != own_host;
     const std::uint64_t bytes = is_remote ? place->second.state.bytes : load::trace_bytes(paths[i]);
     if (is_remote || bytes > 0) {
-      made.numbers.push_back(i);
-      made.bytes.push_back(bytes);
-      const std::string host = place == places_.end() ? "" : place->second.host;
-      const bool follows = !files.empty() && files.back().host == host &&
-                           load::seems_to_follow(paths[i], paths[i - 1]);
-      files.push_back({bytes, host, follows});
+      numbers.push_back(i);
+      files.push_back({bytes, place == places_.end() ? "" : place->second.host});
     }
   }
-  made.processes = is_in_order ? share_in_order(files, messages_.hosts())
-                               : share_by_size(files, messages_.hosts());
-  return made;
-}
-
-std::size_t Leader::ask_for(const Share& share, const std::vector<std::string>& paths, Request what,
-                            bool has_machines) {
+  const std::vector<int> processes = share_by_size(files, messages_.hosts());
+  std::vector<bool> is_elsewhere(paths.size());
   std::map<int, Packer> requests;
-  std::size_t asked = 0;
-  for (std::size_t i = 0; i < share.numbers.size(); ++i) {
-    const int process = share.processes[i];
-    if (process == 0) {
+  for (std::size_t i = 0; i < files.size(); ++i) {
+    if (processes[i] == 0) {
       ++own_.files;
-      own_.bytes += share.bytes[i];
+      own_.bytes += files[i].bytes;
       continue;
     }
-    auto request = requests.find(process);
+    auto request = requests.find(processes[i]);
     if (request == requests.end()) {
-      request = requests.emplace(process, start_of(what)).first;
-      if (what == Request::kKeep) {
-        request->second.number(has_machines ? 1 : 0);
-      }
+      request = requests.emplace(processes[i], start_of(Request::kRead)).first;
       request->second.number(is_local_ ? 0 : 1);
     }
-    request->second.number(share.numbers[i]);
-    request->second.number(share.bytes[i]);
-    request->second.text(paths[share.numbers[i]]);
-    ++asked;
+    request->second.number(numbers[i]);
+    request->second.number(files[i].bytes);
+    request->second.text(paths[numbers[i]]);
+    is_elsewhere[numbers[i]] = true;
+    ++awaited_;
   }
   for (const auto& [process, request] : requests) {
     messages_.send(process, request.packed());
-  }
-  return asked;
-}
-
-std::vector<load::KeptFile> Leader::keep(const std::vector<std::string>& paths, bool has_machines) {
-  const Share all = messages_.processes() > 1 ? share(paths, true) : Share();
-  if (all.numbers.size() < paths.size() || paths.empty()) {
-    return {};
-  }
-  std::size_t awaited = ask_for(all, paths, Request::kKeep, has_machines);
-  kept_paths_ = paths;
-  keepers_ = all.processes;
-  std::vector<std::uint64_t> own_numbers;
-  std::vector<std::string> own_paths;
-  for (std::size_t i = 0; i < paths.size(); ++i) {
-    if (keepers_[i] == 0) {
-      own_numbers.push_back(i);
-      own_paths.push_back(paths[i]);
-    }
-  }
-  keeper_.read(std::move(own_numbers), std::move(own_paths));
-  std::vector<load::KeptFile> files = keeper_.heads(has_machines);
-  while (awaited > 0) {
-    const Message answer = messages_.receive();
-    std::vector<load::KeptFile> others;
-    model::unarchive(answer.text, others);
-    awaited -= others.size();
-    files.insert(files.end(), std::make_move_iterator(others.begin()),
-                 std::make_move_iterator(others.end()));
-  }
-  if (has_machines) {
-    kept_ = model::archived(files);
-  }
-  return files;
-}
-
-Heads Leader::heads(const align::Alignment& alignment) const {
-  Heads heads{kept_paths_, {}, alignment};
-  model::unarchive(kept_, heads.files);
-  return heads;
-}
-
-std::vector<std::uint64_t> Leader::numbers_of(const model::Traces& traces) const {
-  std::map<std::string_view, std::uint64_t> number_of;  // by path
-  for (std::size_t i = 0; i < kept_paths_.size(); ++i) {
-    number_of[kept_paths_[i]] = i;
-  }
-  std::vector<std::uint64_t> numbers;
-  for (const model::TraceFile& file : traces.files) {
-    numbers.push_back(number_of.at(file.path));
-  }
-  return numbers;
-}
-
-std::vector<int> Leader::keepers_of(const model::Traces& traces) const {
-  std::vector<int> keepers;
-  for (const std::uint64_t number : numbers_of(traces)) {
-    keepers.push_back(keepers_[number]);
-  }
-  return keepers;
-}
-
-void Leader::send_rows(const std::vector<std::vector<std::uint32_t>>& contexts,
-                       model::Traces& traces) {
-  const std::vector<std::uint64_t> numbers = numbers_of(traces);
-  std::map<std::uint64_t, std::size_t> file_of;  // by number
-  std::map<int, model::ArchiveWriter> requests;
-  std::vector<ContextsOfFile> own;
-  std::size_t awaited = 0;
-  for (std::size_t file = 0; file < contexts.size(); ++file) {
-    if (contexts[file].empty()) {
-      continue;
-    }
-    file_of[numbers[file]] = file;
-    ContextsOfFile wanted{numbers[file], contexts[file]};
-    if (const int process = keepers_[numbers[file]]; process != 0) {
-      requests[process](wanted);
-      ++awaited;
-    } else {
-      own.push_back(std::move(wanted));
-    }
-  }
-  for (auto& [process, wanted] : requests) {
-    Packer request = start_of(Request::kRows);
-    request.bytes(wanted.take());
-    messages_.send(process, request.packed());
-  }
-  const auto take = [&](RowsOfFile&& rows) {
-    std::vector<model::NameId> names;
-    for (const std::string& name : rows.names) {
-      names.push_back(traces.names.find(name));
-    }
-    model::TraceFile& file = traces.files[file_of.at(rows.number)];
-    file.elsewhere.operations -= rows.operations.size();
-    file.operations.append(std::move(rows.operations), names);
-  };
-  for (const ContextsOfFile& wanted : own) {
-    take(keeper_.rows(wanted));
-  }
-  while (awaited > 0) {
-    const Message answer = messages_.receive();
-    model::ArchiveReader reader(answer.text);
-    for (; !reader.is_at_end(); --awaited) {
-      RowsOfFile rows;
-      reader(rows);
-      take(std::move(rows));
-    }
-  }
-}
-
-std::vector<bool> Leader::share_out(const std::vector<std::string>& paths) {
-  std::vector<bool> is_elsewhere(paths.size());
-  if (paths == kept_paths_) {
-    keeper_.clear();
-    const std::set<int> others(keepers_.begin(), keepers_.end());
-    for (const int process : others) {
-      if (process != 0) {
-        messages_.send(process, start_of(Request::kSend).packed());
-      }
-    }
-    for (std::size_t i = 0; i < paths.size(); ++i) {
-      is_elsewhere[i] = keepers_[i] != 0;
-      awaited_ += is_elsewhere[i] ? 1 : 0;
-    }
-    kept_paths_.clear();
-    return is_elsewhere;
-  }
-  const Share all = share(paths, false);
-  awaited_ += ask_for(all, paths, Request::kRead);
-  for (std::size_t i = 0; i < all.numbers.size(); ++i) {
-    is_elsewhere[all.numbers[i]] = all.processes[i] != 0;
   }
   return is_elsewhere;
 }
@@ -315,91 +167,6 @@ std::vector<load::ReadFile> Leader::receive() {
   }
   awaited_ -= files.size();
   return files;
-}
-
-void Leader::place(const model::Traces& traces,
-                   const std::vector<align::CommunicatorElsewhere>& communicators) {
-  numbers_of_files_ = numbers_of(traces);
-  std::vector<std::vector<KeptCommunicator>> kept(static_cast<std::size_t>(messages_.processes()));
-  for (const align::CommunicatorElsewhere& communicator : communicators) {
-    auto& hosts_at = hosts_at_.emplace_back();
-    hosts_in_.push_back(communicator.hosts.size());
-    for (std::vector<KeptCommunicator>& of_process : kept) {
-      of_process.emplace_back().functions = communicator.functions;
-    }
-    for (const auto& [file, context, rank, host, since_zero_ns] : communicator.members) {
-      const std::uint64_t number = numbers_of_files_[file];
-      const int process = keepers_[number];
-      std::vector<std::uint32_t>& hosts = hosts_at[process];
-      auto place = std::find(hosts.begin(), hosts.end(), host);
-      place = place == hosts.end() ? hosts.insert(place, host) : place;
-      KeptCommunicator& here = kept[static_cast<std::size_t>(process)].back();
-      here.hosts = static_cast<std::uint32_t>(hosts.size());
-      here.members.push_back({number, context, rank,
-                              static_cast<std::uint32_t>(place - hosts.begin()), since_zero_ns});
-    }
-  }
-  for (int process = 1; process < messages_.processes(); ++process) {
-    Packer request = start_of(Request::kPlace);
-    pack(kept[static_cast<std::size_t>(process)], request);
-    messages_.send(process, request.packed());
-  }
-  keeper_.place(std::move(kept.front()));
-}
-
-std::vector<align::HostBounds> Leader::bounds(const align::RangeElsewhere& range) {
-  const auto& hosts_at = hosts_at_[range.communicator];
-  Packer request = start_of(Request::kBounds);
-  pack(range, request);
-  for (const auto& [process, hosts] : hosts_at) {
-    if (process != 0) {
-      messages_.send(process, request.packed());
-    }
-  }
-  std::vector<align::HostBounds> all(range.count * hosts_in_[range.communicator]);
-  const auto take = [&](int process, const std::vector<align::HostBounds>& bounds) {
-    const std::vector<std::uint32_t>& hosts = hosts_at.at(process);
-    for (std::size_t i = 0; i < bounds.size(); ++i) {
-      all[i / hosts.size() * hosts_in_[range.communicator] + hosts[i % hosts.size()]].take(
-          bounds[i]);
-    }
-  };
-  std::size_t awaited = hosts_at.size();
-  if (hosts_at.contains(0)) {
-    take(0, keeper_.bounds(range));
-    --awaited;
-  }
-  for (; awaited > 0; --awaited) {
-    const Message answer = messages_.receive();
-    Unpacker unpacker(answer.text);
-    take(answer.from, unpack_bounds(unpacker));
-  }
-  return all;
-}
-
-std::vector<align::Chunk> Leader::chunks(align::StepsElsewhere steps) {
-  std::vector<align::WantedSteps> files(static_cast<std::size_t>(messages_.processes()));
-  for (auto& [file, of_file] : steps.files) {
-    const std::uint64_t number = numbers_of_files_[file];
-    files[static_cast<std::size_t>(keepers_[number])][static_cast<std::uint32_t>(number)] =
-        std::move(of_file);
-  }
-  KeptSteps kept{steps.stride, std::move(steps.before), {}};
-  for (int process = messages_.processes() - 1; process >= 0; --process) {
-    kept.files = std::move(files[static_cast<std::size_t>(process)]);
-    if (process > 0) {
-      Packer request = start_of(Request::kChunks);
-      request.bytes(model::archived(kept));
-      messages_.send(process, request.packed());
-    }
-  }
-  std::vector<align::Chunk> chunks = keeper_.chunks(std::move(kept), messages_);
-  for (int process = 1; process < messages_.processes(); ++process) {
-    std::vector<align::Chunk> more;
-    model::unarchive(messages_.receive().text, more);
-    chunks.insert(chunks.end(), more.begin(), more.end());
-  }
-  return chunks;
 }
 
 std::vector<Statistics> Leader::end() {

@@ -9,12 +9,10 @@
 #include <malloc.h>
 #include <string>
 
-#include "analyzer/align/rows_elsewhere.h"
 #include "analyzer/cli/exit_status.h"
 #include "analyzer/cli/run.h"
 #include "analyzer/mpi/captured_output.h"
 #include "analyzer/mpi/command_line.h"
-#include "analyzer/mpi/divider.h"
 #include "analyzer/mpi/leader.h"
 #include "analyzer/mpi/messages.h"
 #include "analyzer/mpi/worker.h"
@@ -24,13 +22,13 @@ namespace ringside::mpi {
 namespace {
 
 void print_statistics(const Messages& messages, const std::vector<Statistics>& statistics) {
-  std::fprintf(stderr, "%7s  %-16s  %6s  %9s  %9s  %9s  %9s  %8s  %s\n", "process", "host", "files",
-               "read", "rows sent", "sent", "received", "CPU", "greatest memory");
+  std::fprintf(stderr, "%7s  %-16s  %6s  %9s  %9s  %9s  %8s  %s\n", "process", "host", "files",
+               "read", "sent", "received", "CPU", "greatest memory");
   for (std::size_t i = 0; i < statistics.size(); ++i) {
     const Statistics& one = statistics[i];
-    std::fprintf(stderr, "%7zu  %-16s  %6s  %9s  %9s  %9s  %9s  %6s s  %s\n", i,
+    std::fprintf(stderr, "%7zu  %-16s  %6s  %9s  %9s  %9s  %6s s  %s\n", i,
                  messages.hosts()[i].c_str(), std::to_string(one.files).c_str(),
-                 report::human_bytes(one.bytes).c_str(), std::to_string(one.rows_sent).c_str(),
+                 report::human_bytes(one.bytes).c_str(),
                  report::human_bytes(one.bytes_sent).c_str(),
                  report::human_bytes(one.bytes_received).c_str(),
                  report::fixed(static_cast<double>(one.cpu_ms) / 1000, 2).c_str(),
@@ -60,9 +58,6 @@ int lead(Messages& messages, int argc, char** argv) {
   const CommandLine line = read_command_line(argc, argv);
   Leader leader(messages, line.is_local);
   load::set_other_processes(&leader);
-  align::set_rows_elsewhere(&leader);
-  Divider divider(messages, leader);
-  report::set_figures_elsewhere(&divider);
   CapturedOutput output;
   const int status = run_command(line, line.words);
   const std::vector<Statistics> statistics = leader.end();

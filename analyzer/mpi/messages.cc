@@ -16,7 +16,7 @@
 namespace ringside::mpi {
 namespace {
 
-enum Tag : int { kSize, kPiece, kExchange };
+enum Tag : int { kSize, kPiece };
 
 constexpr std::size_t kMostPiece_bytes = std::size_t{1} << 30;
 
@@ -40,14 +40,14 @@ void wait_for(MPI_Request& request) {
 }
 
 // Fills the text. Messages of one process come in their order, so these pieces are of this one.
-void receive_pieces(int from, Tag tag, std::string& text) {
+void receive_pieces(int from, std::string& text) {
   MPI_Request request = MPI_REQUEST_NULL;
   MPI_Status status{};
   for (std::size_t done = 0; done < text.size();) {
     int bytes = 0;
     MPI_Irecv(text.data() + done,
               static_cast<int>(std::min<std::size_t>(kMostPiece_bytes, text.size() - done)),
-              MPI_BYTE, from, tag, MPI_COMM_WORLD, &request);
+              MPI_BYTE, from, kPiece, MPI_COMM_WORLD, &request);
     sleep_until([&] {
       int is_done = 0;
       MPI_Test(&request, &is_done, &status);
@@ -124,46 +124,9 @@ Message Messages::receive() {
   message.from = status.MPI_SOURCE;
   MPI_Recv(&size, sizeof(size), MPI_BYTE, message.from, kSize, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
   message.text.resize(size);
-  receive_pieces(message.from, kPiece, message.text);
+  receive_pieces(message.from, message.text);
   bytes_received_ += sizeof(size) + size;
   return message;
-}
-
-std::vector<std::string> Messages::exchange(std::vector<std::string> texts) {
-  std::vector<std::uint64_t> own_sizes;
-  own_sizes.reserve(texts.size());
-  for (const std::string& text : texts) {
-    own_sizes.push_back(text.size());
-  }
-  std::vector<std::uint64_t> sizes(texts.size());
-  MPI_Request request = MPI_REQUEST_NULL;
-  MPI_Ialltoall(own_sizes.data(), 1, MPI_UINT64_T, sizes.data(), 1, MPI_UINT64_T, MPI_COMM_WORLD,
-                &request);
-  wait_for(request);
-  std::vector<std::string> received(texts.size());
-  std::vector<MPI_Request> sends;
-  for (std::size_t i = 1; i < texts.size(); ++i) {
-    // Not all at once to the first of them.
-    const std::size_t to = (static_cast<std::size_t>(process_) + i) % texts.size();
-    for (std::size_t done = 0; done < texts[to].size(); done += piece_bytes_) {
-      MPI_Isend(texts[to].data() + done,
-                static_cast<int>(std::min(piece_bytes_, texts[to].size() - done)), MPI_BYTE,
-                static_cast<int>(to), kExchange, MPI_COMM_WORLD, &sends.emplace_back());
-    }
-    bytes_sent_ += texts[to].size();
-  }
-  for (std::size_t i = 1; i < texts.size(); ++i) {
-    const std::size_t from = (static_cast<std::size_t>(process_) + texts.size() - i) % texts.size();
-    received[from].resize(sizes[from]);
-    receive_pieces(static_cast<int>(from), kExchange, received[from]);
-    bytes_received_ += sizes[from];
-  }
-  const auto own = static_cast<std::size_t>(process_);
-  received[own] = std::move(texts[own]);
-  for (MPI_Request& send : sends) {
-    wait_for(send);
-  }
-  return received;
 }
 
 void Messages::abort(int status) {

@@ -33,10 +33,6 @@ class Messages {
   /// since MPI counts bytes as int. A process that waits here, or in receive(), sleeps.
   void send(int to, const std::string& text);
   Message receive();
-  /// All processes call this together. Each gives the others, and itself, a text, by process, and
-  /// gets one of each.
-  std::vector<std::string> exchange(std::vector<std::string> texts);
-
   /// The bytes of the messages of this process.
   std::uint64_t bytes_sent() const { return bytes_sent_; }
   std::uint64_t bytes_received() const { return bytes_received_; }

@@ -28,8 +28,6 @@ class Packer {
       text(value);
     }
   }
-  /// As they are: they are the last.
-  void bytes(std::string_view value) { text_ += value; }
   const std::string& packed() const { return text_; }
 
  private:
@@ -55,7 +53,6 @@ class Unpacker {
     }
     return values;
   }
-  std::string_view rest() const { return rest_; }
   bool is_at_end() const { return rest_.empty(); }
 
  private:

@@ -2,7 +2,6 @@
 #include "analyzer/mpi/requests.h"
 
 #include <array>
-#include <cstring>
 #include <fstream>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -12,8 +11,6 @@
 
 namespace ringside::mpi {
 namespace {
-
-constexpr std::size_t kBounds_bytes = 3 * sizeof(double) + 1;
 
 FileState state_of(const std::string& path) {
   struct stat status {};
@@ -121,8 +118,8 @@ FoundFiles unpack_found(Unpacker& unpacker) {
 
 void pack(const Statistics& statistics, Packer& packer) {
   for (const std::uint64_t number :
-       {statistics.files, statistics.bytes, statistics.rows_sent, statistics.bytes_sent,
-        statistics.bytes_received, statistics.cpu_ms, statistics.peak_bytes}) {
+       {statistics.files, statistics.bytes, statistics.bytes_sent, statistics.bytes_received,
+        statistics.cpu_ms, statistics.peak_bytes}) {
     packer.number(number);
   }
 }
@@ -130,93 +127,11 @@ void pack(const Statistics& statistics, Packer& packer) {
 Statistics unpack_statistics(Unpacker& unpacker) {
   Statistics statistics;
   for (std::uint64_t* const number :
-       {&statistics.files, &statistics.bytes, &statistics.rows_sent, &statistics.bytes_sent,
-        &statistics.bytes_received, &statistics.cpu_ms, &statistics.peak_bytes}) {
+       {&statistics.files, &statistics.bytes, &statistics.bytes_sent, &statistics.bytes_received,
+        &statistics.cpu_ms, &statistics.peak_bytes}) {
     *number = unpacker.number();
   }
   return statistics;
-}
-
-void pack(const std::vector<KeptCommunicator>& communicators, Packer& packer) {
-  for (const KeptCommunicator& communicator : communicators) {
-    packer.texts(communicator.functions);
-    packer.number(communicator.hosts);
-    packer.number(communicator.members.size());
-    for (const auto& [file, context, rank, host, since_zero_ns] : communicator.members) {
-      for (const std::uint64_t number :
-           {file, std::uint64_t{context}, std::uint64_t{rank}, std::uint64_t{host},
-            static_cast<std::uint64_t>(since_zero_ns)}) {
-        packer.number(number);
-      }
-    }
-  }
-}
-
-std::vector<KeptCommunicator> unpack_communicators(Unpacker& unpacker) {
-  std::vector<KeptCommunicator> communicators;
-  while (!unpacker.is_at_end()) {
-    KeptCommunicator& communicator = communicators.emplace_back();
-    communicator.functions = unpacker.texts();
-    communicator.hosts = static_cast<std::uint32_t>(unpacker.number());
-    communicator.members.resize(unpacker.number());
-    for (auto& [file, context, rank, host, since_zero_ns] : communicator.members) {
-      file = unpacker.number();
-      context = static_cast<std::uint32_t>(unpacker.number());
-      rank = static_cast<std::uint32_t>(unpacker.number());
-      host = static_cast<std::uint32_t>(unpacker.number());
-      since_zero_ns = static_cast<std::int64_t>(unpacker.number());
-    }
-  }
-  return communicators;
-}
-
-void pack(const align::RangeElsewhere& range, Packer& packer) {
-  for (const std::uint64_t number : {std::uint64_t{range.communicator},
-                                     std::uint64_t{range.function}, range.first, range.count}) {
-    packer.number(number);
-  }
-}
-
-align::RangeElsewhere unpack_range(Unpacker& unpacker) {
-  align::RangeElsewhere range;
-  range.communicator = static_cast<std::uint32_t>(unpacker.number());
-  range.function = static_cast<std::uint32_t>(unpacker.number());
-  range.first = unpacker.number();
-  range.count = unpacker.number();
-  return range;
-}
-
-void pack(const std::vector<align::HostBounds>& bounds, Packer& packer) {
-  std::string bytes;
-  bytes.reserve(bounds.size() * kBounds_bytes);
-  const auto append = [&](const auto& value) {
-    bytes.append(reinterpret_cast<const char*>(&value), sizeof(value));
-  };
-  for (const align::HostBounds& one : bounds) {
-    append(one.called_ns);
-    append(one.started_ns);
-    append(one.end_ns);
-    bytes += static_cast<char>((one.has_gpu_start ? 1 : 0) + (one.has_other_end ? 2 : 0));
-  }
-  packer.text(bytes);
-}
-
-std::vector<align::HostBounds> unpack_bounds(Unpacker& unpacker) {
-  const std::string bytes = unpacker.text();
-  std::vector<align::HostBounds> bounds(bytes.size() / kBounds_bytes);
-  const char* next = bytes.data();
-  const auto take = [&](auto& value) {
-    std::memcpy(&value, next, sizeof(value));
-    next += sizeof(value);
-  };
-  for (align::HostBounds& one : bounds) {
-    take(one.called_ns);
-    take(one.started_ns);
-    take(one.end_ns);
-    one.has_gpu_start = (*next & 1) != 0;
-    one.has_other_end = (*next++ & 2) != 0;
-  }
-  return bounds;
 }
 
 }  // namespace ringside::mpi

@@ -3,30 +3,7 @@
 // The requests of process 0 and the answers of the others, as they are packed:
 //   kFind    the arguments, then the choice of dumps -> FoundFiles
 //   kRead    1 where all hosts see the same files, else 0; then the number, the size and the path
-//   of
-//            each file -> some messages, each with the number and the partial of some of the files
-//   kKeep    whether machines are wanted, then the same -> one message, with the KeptFile of each;
-//            the rows stay there
-//   kRows    the number and the contexts of each file -> some messages, each with the RowsOfFile of
-//            some of the files; the rows stay there, too
-//   kSend    nothing -> messages as of kRead, of the files that it keeps; it forgets them
-//   kPlace   KeptCommunicator of each communicator -> nothing
-//   kBounds  RangeElsewhere -> HostBounds of each operation and host
-//   kChunks  KeptSteps -> Chunk of each that the process has joined; all join at the same time
-//   kHeads   Heads -> nothing
-//   kNetwork the process that keeps each file -> FoundLinks; all join at the same time
-//   kMatched MatchedRows: before kArrivals those of which the process has rows, and before kDivide
-//            those that it will own -> nothing
-//   kArrivals how many MatchedRows there are of each communicator -> Arrivals
-//   kPlaces  the place of each operation -> nothing
-//   kRunning nothing -> Overlap of the ranks that it has read
-//   kIterations IterationsRequest -> what owned_iterations.h says, of each step
-//   kDivide  Division -> nothing
-//   kWaiting nothing -> Overlap with the waits of some ranks; all give each other these
-//   kShares  nothing -> FoundShares of some ranks; all give each other the times of these
-//   kJobParts RowsBy -> replay::JobParts
-//   kSum     RowsBy -> metrics::SummedRows
-//   kFigures WantedDurations -> FoundDurations
+//            of each file -> some messages, each with numbers and partials of some of the files
 //   kEnd     nothing -> Statistics; the process ends
 #ifndef RINGSIDE_ANALYZER_MPI_REQUESTS_H
 #define RINGSIDE_ANALYZER_MPI_REQUESTS_H
@@ -36,12 +13,10 @@
 #include <utility>
 #include <vector>
 
-#include "analyzer/align/rows_elsewhere.h"
 #include "analyzer/load/dump_choice.h"
 #include "analyzer/load/inputs.h"
 #include "analyzer/load/other_processes.h"
 #include "analyzer/model/problem.h"
-#include "analyzer/mpi/keeper.h"
 
 namespace ringside::mpi {
 
@@ -49,30 +24,7 @@ class Messages;
 class Packer;
 class Unpacker;
 
-enum class Request : std::uint64_t {
-  kFind,
-  kRead,
-  kKeep,
-  kRows,
-  kSend,
-  kPlace,
-  kBounds,
-  kChunks,
-  kHeads,
-  kNetwork,
-  kMatched,
-  kArrivals,
-  kPlaces,
-  kRunning,
-  kIterations,
-  kDivide,
-  kWaiting,
-  kShares,
-  kJobParts,
-  kSum,
-  kFigures,
-  kEnd
-};
+enum class Request : std::uint64_t { kFind, kRead, kEnd };
 
 /// The state of a file, by which it is known whether two hosts see the same one.
 struct FileState {
@@ -96,7 +48,6 @@ FoundFiles find_on_this_host(const std::vector<std::string>& arguments,
 struct Statistics {
   std::uint64_t files = 0;  // that it has read for others
   std::uint64_t bytes = 0;  // of these
-  std::uint64_t rows_sent = 0;
   std::uint64_t bytes_sent = 0;
   std::uint64_t bytes_received = 0;
   std::uint64_t cpu_ms = 0;
@@ -110,12 +61,6 @@ void pack(const load::DumpChoice& dumps, Packer& packer);
 load::DumpChoice unpack_dump_choice(Unpacker& unpacker);
 void pack(const FoundFiles& found, Packer& packer);
 FoundFiles unpack_found(Unpacker& unpacker);
-void pack(const std::vector<KeptCommunicator>& communicators, Packer& packer);
-std::vector<KeptCommunicator> unpack_communicators(Unpacker& unpacker);
-void pack(const align::RangeElsewhere& range, Packer& packer);
-align::RangeElsewhere unpack_range(Unpacker& unpacker);
-void pack(const std::vector<align::HostBounds>& bounds, Packer& packer);
-std::vector<align::HostBounds> unpack_bounds(Unpacker& unpacker);
 void pack(const Statistics& statistics, Packer& packer);
 Statistics unpack_statistics(Unpacker& unpacker);
 

@@ -34,34 +34,4 @@ std::vector<int> share_by_size(const std::vector<FileToShare>& files,
   return processes;
 }
 
-std::vector<int> share_in_order(const std::vector<FileToShare>& files,
-                                const std::vector<std::string>& hosts_of_processes) {
-  struct OfHost {
-    std::vector<int> processes;
-    double all_bytes = 0;
-    double bytes = 0;  // of the files until then
-  };
-  std::map<std::string, OfHost> hosts;
-  for (std::size_t i = 0; i < hosts_of_processes.size(); ++i) {
-    hosts[hosts_of_processes[i]].processes.push_back(static_cast<int>(i));
-    hosts[{}].processes.push_back(static_cast<int>(i));
-  }
-  for (const FileToShare& file : files) {
-    hosts[file.host].all_bytes += static_cast<double>(file.bytes);
-  }
-  std::vector<int> processes;
-  for (const FileToShare& file : files) {
-    // The process in whose part of all bytes the middle of the file is.
-    OfHost& host = hosts[file.host];
-    const double middle = host.bytes + static_cast<double>(file.bytes) / 2;
-    host.bytes += static_cast<double>(file.bytes);
-    const auto count = static_cast<double>(host.processes.size());
-    const auto part = static_cast<std::size_t>(
-        host.all_bytes > 0 ? std::min(middle / host.all_bytes * count, count - 1) : 0);
-    const bool stays = file.follows && !processes.empty();
-    processes.push_back(stays ? processes.back() : host.processes[part]);
-  }
-  return processes;
-}
-
 }  // namespace ringside::mpi

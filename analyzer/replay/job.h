@@ -28,11 +28,6 @@ struct Kind {
   std::string group;  // as of Grouping::text_of; empty if nothing is known
 
   auto operator<=>(const Kind&) const = default;
-
-  template <typename Archive>
-  void transfer(Archive& archive) {
-    archive(communicator, function, bytes, group);
-  }
 };
 
 /// What one rank ran for one operation, or for calls that were grouped.
@@ -53,7 +48,7 @@ struct Transfer {
   std::uint32_t first_member = 0;  // its kernels are Job::members from here on
   std::uint32_t member_count = 0;
   facts::Flow flow = facts::Flow::kAll;  // or of a root, which is the first member
-  std::uint32_t operation = 0;           // its index, or its number in all processes together
+  std::uint32_t operation = 0;           // its index
   std::uint64_t number = 0;              // of its operation: MatchedOperation::number
   /// How long its data took: the shortest time of its kernels, as the last rank to come waits for
   /// nobody.

@@ -298,12 +298,10 @@ void JobParts::take(const JobParts& more) {
   coverage.seen += more.coverage.seen;
 }
 
-PartsFinder::PartsFinder(const facts::Facts& facts, metrics::RowsBy by,
-                         std::span<const std::uint32_t> numbers)
+PartsFinder::PartsFinder(const facts::Facts& facts, metrics::RowsBy by)
     : facts_(facts),
       who_(facts.traces(), facts.matches()),
       grouping_(facts.traces(), facts.matches(), by),
-      numbers_(numbers),
       of_thread_(core_count()) {
   for (const auto& group : facts::find_groups(facts.traces(), facts.matches())) {
     for (const std::uint32_t operation : group) {
@@ -334,7 +332,7 @@ std::uint32_t PartsFinder::add_kernel(OfThread& own, std::uint32_t index, const 
   kernel.rank = who_.of(operation.communicator, part.member);
   kernel.kind = kind_of(own, operation, execution.bytes.value_or(0));
   kernel.signature = signature;
-  kernel.operation = number_of(index);
+  kernel.operation = index;
   kernel.is_open = is_open;
   kernel.start_ns = *execution.start_ns;
   kernel.end_ns = *execution.end_ns;
@@ -349,7 +347,7 @@ void PartsFinder::add_transfer(OfThread& own, facts::Flow flow, std::uint32_t in
     return;
   }
   own.parts.transfers.push_back({static_cast<std::uint32_t>(own.parts.members.size()),
-                                 static_cast<std::uint32_t>(members.size()), flow, number_of(index),
+                                 static_cast<std::uint32_t>(members.size()), flow, index,
                                  facts_.matches().operations[index].number, 0});
   own.parts.members.insert(own.parts.members.end(), members.begin(), members.end());
 }
@@ -376,7 +374,7 @@ void PartsFinder::add_collective(OfThread& own, std::uint32_t index, std::span<c
         own, index, parts[i], execution,
         signature_of(operation.func, execution.bytes.value_or(0), communicator.nranks), is_open);
     if (group != first_of_group_.end()) {
-      own.parts.kernels[kernel].group = kFirstGroupKey + number_of(group->second);
+        own.parts.kernels[kernel].group = kFirstGroupKey + group->second;
     }
     own.members.push_back({kernel, *execution.end_ns});
   }
@@ -489,20 +487,9 @@ JobParts PartsFinder::take() {
   return all;
 }
 
-JobParts find_parts(const facts::Facts& facts, metrics::RowsBy by,
-                    std::span<const std::uint32_t> numbers) {
-  PartsFinder finder(facts, by, numbers);
-  constexpr std::size_t kPortion = 4096;
-  const std::size_t count = facts.matches().operations.size();
-  for_each_on_cores((count + kPortion - 1) / kPortion, [&](std::size_t thread, std::size_t i) {
-    const std::vector<std::uint32_t> some = match::portion_of(i * kPortion, kPortion, count);
-    match::Executions memory;
-    match::read_parts(facts.traces(), facts.matches(), some, memory,
-                      [&](std::size_t one, std::span<const Part> parts,
-                          std::span<const model::Execution> executions) {
-                        finder.add(thread, some[one], parts, executions);
-                      });
-  });
+JobParts find_parts(const facts::Facts& facts, metrics::RowsBy by) {
+  PartsFinder finder(facts, by);
+  finder.add_all();
   return finder.take();
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // What was seen of a job: kernels and transfers, as the operations come, in any order. Parts of
-// several threads and processes are joined, and become the jobs of all runs.
+// several threads are joined, and become the jobs of all runs.
 #ifndef RINGSIDE_ANALYZER_REPLAY_JOB_PARTS_H
 #define RINGSIDE_ANALYZER_REPLAY_JOB_PARTS_H
 
@@ -25,8 +25,7 @@ struct SeenKernel {
   std::uint32_t rank = 0;  // as in GlobalRanks
   std::uint32_t kind = 0;
   std::uint32_t signature = 0;  // those of the calls of one kernel are added up
-  std::uint32_t operation =
-      0;  // its number in all processes together, which decides between equals
+  std::uint32_t operation = 0;  // its index, which decides between equals
   /// The rank, or another one of the transfer, may have come at any time between its call and the
   /// start: data that the network sends waits for the receiver, too. All are compared by their
   /// calls then.
@@ -50,11 +49,6 @@ struct Coverage {
   std::uint64_t seen = 0;
 
   bool is_enough() const { return 10 * seen >= 9 * operations; }
-
-  template <typename Archive>
-  void transfer(Archive& archive) {
-    archive(operations, seen);
-  }
 };
 
 struct JobParts {
@@ -65,19 +59,12 @@ struct JobParts {
   Coverage coverage;
 
   void take(const JobParts& more);
-
-  template <typename Archive>
-  void transfer(Archive& archive) {
-    archive(kinds, kernels, transfers, members, coverage);
-  }
 };
 
 class PartsFinder {
  public:
-  /// `facts` must outlive it. `by`: what kinds differ by, too. `numbers`: those that the
-  /// operations have in all processes together; empty: they are all here.
-  PartsFinder(const facts::Facts& facts, metrics::RowsBy by,
-              std::span<const std::uint32_t> numbers = {});
+  /// `facts` must outlive it. `by`: what kinds differ by, too.
+  PartsFinder(const facts::Facts& facts, metrics::RowsBy by);
 
   /// As facts::Fold.
   void add(std::size_t thread, const facts::SeenOperation& seen) {
@@ -110,23 +97,18 @@ class PartsFinder {
                            bool is_open);
   void add_transfer(OfThread& own, facts::Flow flow, std::uint32_t index,
                     std::span<const SeenMember> members) const;
-  std::uint32_t number_of(std::uint32_t index) const {
-    return numbers_.empty() ? index : numbers_[index];
-  }
   std::uint32_t kind_of(OfThread& own, const match::MatchedOperation& operation,
                         std::uint64_t bytes) const;
 
   const facts::Facts& facts_;
   const metrics::GlobalRanks who_;
   const metrics::Grouping grouping_;
-  std::span<const std::uint32_t> numbers_;
   std::map<std::uint32_t, std::uint32_t> first_of_group_;  // of collectives in one kernel
   std::vector<OfThread> of_thread_;
 };
 
 /// Those of all operations, on all cores. The arguments are those of PartsFinder.
-JobParts find_parts(const facts::Facts& facts, metrics::RowsBy by,
-                    std::span<const std::uint32_t> numbers = {});
+JobParts find_parts(const facts::Facts& facts, metrics::RowsBy by);
 
 /// The jobs of all runs that ran something, by run.
 std::vector<Job> make_jobs(JobParts&& parts, const model::Traces& traces,

@@ -36,8 +36,7 @@ std::string global_rank_text(const match::Membership& membership) {
 
 }  // namespace
 
-Document communicators_document(const model::Traces& traces, const match::Matches& matches,
-                                const match::AlikeCalls* elsewhere) {
+Document communicators_document(const model::Traces& traces, const match::Matches& matches) {
   const auto memberships = match::find_memberships(traces, matches);
   Document document;
   document.command = "communicators";
@@ -73,8 +72,7 @@ Document communicators_document(const model::Traces& traces, const match::Matche
          std::uint64_t{communicator.members.size()}, global_rank_text(membership),
          model::joined(membership.hosts, kHostsListed),
          membership.inside ? Cell(std::uint64_t{*membership.inside} + 1) : Cell(),
-         membership.operations +
-             (elsewhere != nullptr ? elsewhere->operations(static_cast<std::uint32_t>(c)) : 0)});
+         membership.operations});
   }
   document.tables.push_back(std::move(table));
   document.notes.emplace_back(

@@ -319,21 +319,19 @@ class MatchDocument {
 
 Document match_document(const model::Traces& traces, const match::Matches& matches,
                         const std::vector<match::Judgement>& judgements, std::size_t cap,
-                        bool has_frames, bool is_all_read, const match::AlikeCalls* elsewhere) {
-  auto findings = match::find_findings(traces, matches, judgements, cap);
-  if (elsewhere != nullptr) {
-    match::count_alike(*elsewhere, findings);
-  }
-  return MatchDocument(traces, matches, judgements, std::move(findings), has_frames, is_all_read)
+                        bool has_frames, bool is_all_read) {
+  return MatchDocument(traces, matches, judgements,
+                       match::find_findings(traces, matches, judgements, cap), has_frames,
+                       is_all_read)
       .make();
 }
 
 Document match_document(const model::Traces& traces, const match::Matches& matches,
                         const align::Alignment& alignment, std::size_t cap, bool has_frames,
-                        bool is_all_read, const match::AlikeCalls* elsewhere) {
+                        bool is_all_read) {
   return match_document(traces, matches,
                         match::judge_all(traces, matches, align::judging_clock(alignment)), cap,
-                        has_frames, is_all_read, elsewhere);
+                        has_frames, is_all_read);
 }
 
 }  // namespace ringside::report

@@ -35,24 +35,4 @@ TEST_CASE("what is packed is unpacked, and a message that is too short is an err
   CHECK_THROWS_AS(cut.texts(), std::runtime_error);
 }
 
-TEST_CASE("files of one trace are one process's") {
-  const std::vector<FileToShare> files = {{9, ""}, {9, "", true}, {9, "", true},
-                                          {9, ""}, {9, "", true}, {9, ""}};
-  CHECK(share_in_order(files, {"a", "a"}) == std::vector<int>{0, 0, 0, 1, 1, 1});
-  CHECK(share_in_order(files, {"a", "a", "a"}) == std::vector<int>{0, 0, 0, 1, 1, 2});
-}
-
-TEST_CASE("files that follow each other are one process's") {
-  const std::vector<std::string> two = {"a", "a"};
-  CHECK(share_in_order({}, two).empty());
-  CHECK(share_in_order({{0, ""}, {0, ""}}, two) == std::vector{0, 0});
-  CHECK(share_in_order({{5, ""}, {5, ""}, {5, ""}, {5, ""}}, two) == std::vector{0, 0, 1, 1});
-  CHECK(share_in_order({{1, ""}, {1, ""}, {98, ""}}, two) == std::vector{0, 0, 1});
-  CHECK(share_in_order({{98, ""}, {1, ""}, {1, ""}}, two) == std::vector{0, 1, 1});
-  CHECK(share_in_order({{7, ""}}, {"a", "b", "c"}) == std::vector{1});
-  // Each host's files are its own processes'.
-  CHECK(share_in_order({{5, "b"}, {5, "a"}, {5, "b"}, {5, "a"}}, {"a", "b", "a"}) ==
-        std::vector{1, 0, 1, 2});
-}
-
 }  // namespace ringside::mpi

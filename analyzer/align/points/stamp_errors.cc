@@ -2,7 +2,6 @@
 #include "analyzer/align/points/stamp_errors.h"
 
 #include <algorithm>
-#include <array>
 #include <map>
 #include <span>
 #include <utility>
@@ -52,23 +51,6 @@ StampErrors::StampErrors(const model::Traces& traces) {
     gpu_late_ns_.insert(gpu_late_ns_.end(), of_file.begin(), of_file.end());
     first_.push_back(gpu_late_ns_.size());
   }
-}
-
-void StampErrors::take(const StampErrors& other) {
-  StampErrors both;
-  both.first_.push_back(0);
-  for (std::size_t file = 1; file < std::max(first_.size(), other.first_.size()); ++file) {
-    for (const StampErrors* const one : std::array<const StampErrors*, 2>{this, &other}) {
-      if (file < one->first_.size()) {
-        both.gpu_late_ns_.insert(
-            both.gpu_late_ns_.end(),
-            one->gpu_late_ns_.begin() + static_cast<std::ptrdiff_t>(one->first_[file - 1]),
-            one->gpu_late_ns_.begin() + static_cast<std::ptrdiff_t>(one->first_[file]));
-      }
-    }
-    both.first_.push_back(both.gpu_late_ns_.size());
-  }
-  *this = std::move(both);
 }
 
 StampError StampErrors::of(std::uint32_t file, std::uint32_t context, model::TimesFrom times_from,

@@ -53,14 +53,6 @@ class StampErrors {
     return of(file, operation.context, operation.times_from, operation.gpu_polled);
   }
 
-  /// Takes those of the files that only the other one has read, of the same files.
-  void take(const StampErrors& other);
-
-  template <typename Archive>
-  void transfer(Archive& archive) {
-    archive(gpu_late_ns_, first_);
-  }
-
  private:
   StampError of(std::uint32_t file, std::uint32_t context, model::TimesFrom times_from,
                 bool gpu_polled) const;

@@ -2,7 +2,12 @@
 #include "analyzer/align/points/step_points.h"
 
 #include <algorithm>
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <tuple>
 #include <utility>
+#include <vector>
 
 namespace ringside::align {
 namespace {
@@ -10,14 +15,52 @@ namespace {
 // More do not make the clocks better known, and each costs memory.
 constexpr std::uint64_t kMostSteps = 2'000'000;
 
-}  // namespace
+// An operation whose steps are looked for, as a file has it.
+struct SteppedOperation {
+  std::uint64_t id = 0;       // Operation::id
+  std::uint32_t matched = 0;  // its index
+  std::uint32_t rank = 0;
+};
 
+// The steps of a file that are looked for.
+struct StepsOfFile {
+  std::uint32_t host = 0;
+  std::int64_t since_zero_ns = 0;
+  std::vector<SteppedOperation> operations;
+};
+
+// By file; a file without any is not there.
+using WantedSteps = std::map<std::uint32_t, StepsOfFile>;
+
+// One end of a chunk's way.
+struct StepEnd {
+  std::uint32_t matched = 0;
+  std::uint32_t source = 0;  // ranks
+  std::uint32_t destination = 0;
+  std::uint32_t host = 0;
+  std::uint32_t place = 0;  // in the order of the file
+  std::uint16_t channel = 0;
+  bool receives = false;
+  double time_ns = 0;
+
+  auto way() const { return std::tie(matched, source, destination, channel); }
+};
+
+// A chunk that went from one host to another.
+struct Chunk {
+  std::uint32_t source = 0;  // hosts
+  std::uint32_t destination = 0;
+  double start_ns = 0;
+  double end_ns = 0;
+};
+
+// The files whose steps can bound clocks.
 WantedSteps files_with_steps(const model::Traces& traces, const match::Matches& matches,
                              const HostClocks& clocks, std::int64_t zero_ns) {
   WantedSteps wanted;
   for (const match::Communicator& communicator : matches.communicators) {
     for (const match::Member& member : communicator.members) {
-      if (member.is_lossless && traces.files[member.file].step_count() > 0) {
+      if (member.is_lossless && traces.files[member.file].steps.size() > 0) {
         wanted[member.file] = {
             clocks.host_of_file[member.file], clocks.since_epoch_ns[member.file] - zero_ns, {}};
       }
@@ -26,21 +69,21 @@ WantedSteps files_with_steps(const model::Traces& traces, const match::Matches& 
   return wanted;
 }
 
+// One of so many operations is taken, since there may be many millions of steps.
 std::uint64_t stride_of_steps(const model::Traces& traces) {
   std::uint64_t steps = 0;
   for (const model::TraceFile& file : traces.files) {
-    steps += file.step_count();
+    steps += file.steps.size();
   }
   return steps / kMostSteps + 1;
 }
 
-void add_stepped(const model::Traces& traces, const match::Matches& matches,
-                 const OperationRange& range, std::uint64_t stride, WantedSteps& wanted) {
-  for (std::size_t i = range.first; i < range.last; ++i) {
-    const std::uint64_t number = range.before + i - range.first;
+// Adds those operations that have trusted numbers and are taken.
+void add_stepped(const model::Traces& traces, const match::Matches& matches, WantedSteps& wanted) {
+  const std::uint64_t stride = stride_of_steps(traces);
+  for (std::size_t i = 0; i < matches.operations.size(); i += stride) {
     const match::MatchedOperation& matched = matches.operations[i];
-    if (number % stride != 0 || matched.way == match::Way::kOrder || matched.is_aligned ||
-        matched.occurrence != 0) {
+    if (matched.way == match::Way::kOrder || matched.is_aligned || matched.occurrence != 0) {
       continue;
     }
     const auto parts = match::parts_of(matches, matched);
@@ -53,12 +96,13 @@ void add_stepped(const model::Traces& traces, const match::Matches& matches,
       const auto rank = matches.communicators[matched.communicator].members[part.member].rank;
       if (file != wanted.end() && rank) {
         file->second.operations.push_back({traces.files[part.file].operations.id(part.operation),
-                                           static_cast<std::uint32_t>(number), *rank});
+                                           static_cast<std::uint32_t>(i), *rank});
       }
     }
   }
 }
 
+// Adds the ends of the steps that are wanted, which it sorts.
 void add_ends(const std::deque<model::Step>& steps, StepsOfFile&& wanted,
               std::vector<StepEnd>& ends) {
   auto& [host, since_zero_ns, operations] = wanted;
@@ -87,6 +131,8 @@ void add_ends(const std::deque<model::Step>& steps, StepsOfFile&& wanted,
   }
 }
 
+// The k-th chunk that a rank sends to another on a channel is the k-th that the other receives
+// there, if both have as many.
 std::vector<Chunk> join_ends(std::vector<StepEnd> ends) {
   std::sort(ends.begin(), ends.end(), [](const StepEnd& a, const StepEnd& b) {
     return std::tuple_cat(a.way(), std::tie(a.receives, a.host, a.place)) <
@@ -131,13 +177,15 @@ void add_chunks(std::vector<Chunk> chunks, SyncPoints& made) {
   }
 }
 
+}  // namespace
+
 void add_step_points(const model::Traces& traces, const match::Matches& matches,
                      const HostClocks& clocks, SyncPoints& made) {
   WantedSteps wanted = files_with_steps(traces, matches, clocks, made.zero_ns);
   if (wanted.empty()) {
     return;
   }
-  add_stepped(traces, matches, {0, matches.operations.size(), 0}, stride_of_steps(traces), wanted);
+  add_stepped(traces, matches, wanted);
   std::vector<StepEnd> ends;
   for (auto& [file, of_file] : wanted) {
     add_ends(traces.files[file].steps, std::move(of_file), ends);

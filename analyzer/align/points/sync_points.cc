@@ -302,6 +302,17 @@ class Collector {
   std::uint32_t series_ = 0;  // of the operation that is being added
 };
 
+// Points are made of so many operations that follow each other, then thinned if there are many.
+constexpr std::size_t kPointPortion = 256;
+
+// The begin of the first trace.
+std::int64_t zero_of(const model::Traces& traces, const HostClocks& clocks) {
+  return traces.files.empty() ? 0
+                              : clocks.since_epoch_ns.front() +
+                                    std::clamp<std::int64_t>(traces.files.front().process.start_ns,
+                                                             0, std::int64_t{1} << 60);
+}
+
 void append(const Portion& portion, std::uint32_t first_series, SyncPoints& made) {
   for (Touch touch : portion.points.touches) {
     touch.point += made.points;
@@ -334,52 +345,32 @@ double host_time_ns(const HostClocks& clocks, std::int64_t zero_ns, std::uint32_
   return host_time_ns(clocks.since_epoch_ns[file] - zero_ns, time_ns);
 }
 
-std::int64_t zero_of(const model::Traces& traces, const HostClocks& clocks) {
-  return traces.files.empty() ? 0
-                              : clocks.since_epoch_ns.front() +
-                                    std::clamp<std::int64_t>(traces.files.front().process.start_ns,
-                                                             0, std::int64_t{1} << 60);
-}
-
-std::uint32_t add_points(const model::Traces& traces, const match::Matches& matches,
-                         const OperationRange& range, const HostClocks& clocks,
-                         const StampErrors& errors, std::uint32_t series, TightestPoints& tightest,
-                         SyncPoints& made) {
-  for (std::size_t first = range.first; first < range.last;) {
-    const std::uint64_t before = range.before + first - range.first;
-    // The first one may have begun before these operations.
-    const auto begin_of = [&](std::size_t portion) {
-      return portion == 0 ? first : first + portion * kPointPortion - before % kPointPortion;
-    };
-    std::size_t count = 1;
-    while (count < 4 * core_count() && begin_of(count) < range.last) {
-      ++count;
-    }
-    std::vector<Portion> portions(count);
-    for_each_on_cores(count, [&](std::size_t /*thread*/, std::size_t i) {
-      portions[i] = Collector(traces, matches, clocks, errors, made.zero_ns)
-                        .collect(begin_of(i), std::min(begin_of(i + 1), range.last));
-    });
-    // Points are thinned portion by portion, however many were collected at once.
-    for (std::size_t i = 0; i < count; ++i) {
-      append(portions[i], series, made);
-      series += portions[i].series;
-      if (begin_of(i + 1) <= range.last) {
-        tightest.thin_if_many(made);
-      }
-    }
-    first = std::min(begin_of(count), range.last);
-  }
-  return series;
-}
-
 SyncPoints find_sync_points(const model::Traces& traces, const match::Matches& matches,
                             const HostClocks& clocks, const StampErrors& errors) {
   SyncPoints made;
   made.untrusted = matches.untrusted;
   made.zero_ns = zero_of(traces, clocks);
   TightestPoints tightest;
-  add_points(traces, matches, {0, matches.operations.size(), 0}, clocks, errors, 0, tightest, made);
+  std::uint32_t series = 0;
+  const std::size_t all = matches.operations.size();
+  for (std::size_t first = 0; first < all; first += 4 * core_count() * kPointPortion) {
+    const std::size_t count =
+        std::min<std::size_t>(4 * core_count(), (all - first + kPointPortion - 1) / kPointPortion);
+    std::vector<Portion> portions(count);
+    for_each_on_cores(count, [&](std::size_t /*thread*/, std::size_t i) {
+      const std::size_t begin = first + i * kPointPortion;
+      portions[i] = Collector(traces, matches, clocks, errors, made.zero_ns)
+                        .collect(begin, std::min(begin + kPointPortion, all));
+    });
+    // Points are thinned portion by portion, however many were collected at once.
+    for (std::size_t i = 0; i < count; ++i) {
+      append(portions[i], series, made);
+      series += portions[i].series;
+      if (first + (i + 1) * kPointPortion <= all) {
+        tightest.thin_if_many(made);
+      }
+    }
+  }
   tightest.thin_if_many(made);
   add_step_points(traces, matches, clocks, made);
   tightest.thin_if_many(made);

@@ -70,29 +70,6 @@ double host_time_ns(std::int64_t since_zero_ns, std::int64_t time_ns);
 double host_time_ns(const HostClocks& clocks, std::int64_t zero_ns, std::uint32_t file,
                     std::int64_t time_ns);
 
-/// Points are made of so many operations that follow each other, then thinned if there are many.
-inline constexpr std::size_t kPointPortion = 256;
-
-/// The begin of the first trace: SyncPoints::zero_ns.
-std::int64_t zero_of(const model::Traces& traces, const HostClocks& clocks);
-
-/// Operations [first, last) of the matches, and how many come before these, wherever their rows
-/// are.
-struct OperationRange {
-  std::size_t first = 0;
-  std::size_t last = 0;
-  std::uint64_t before = 0;
-};
-
-class TightestPoints;
-
-/// Adds the points of these operations, which begin a series of the number `series`, and thins what
-/// is made as if the operations before had been here. Returns the number of the last series.
-std::uint32_t add_points(const model::Traces& traces, const match::Matches& matches,
-                         const OperationRange& range, const HostClocks& clocks,
-                         const StampErrors& errors, std::uint32_t series, TightestPoints& tightest,
-                         SyncPoints& made);
-
 /// Finds the points of all operations with trusted numbers. About a million touches are kept at
 /// most, the tightest ones (tightest_points.h).
 SyncPoints find_sync_points(const model::Traces& traces, const match::Matches& matches,

@@ -21,7 +21,6 @@
 #include "analyzer/cli/progress_line.h"
 #include "analyzer/load/durations.h"
 #include "analyzer/load/kineto/kineto.h"
-#include "analyzer/load/other_processes.h"
 #include "analyzer/load/trace_loader.h"
 #include "analyzer/match/communicators/duplicate_files.h"
 #include "analyzer/match/kineto/dump_join.h"
@@ -153,44 +152,6 @@ void leave_out_unfit(const AnalysisOptions& options, Analysis& analysis) {
     }
     return !trouble.empty();
   });
-}
-
-// The order in which operations that stand for several are added up may change the last digit of
-// how many these are. All rows together tell who is stuck. Whether lateness is passed on depends on
-// sends and receives, unless there are several communicators.
-bool can_be_summed_up(const model::Traces& traces, const match::AlikeCalls& alike) {
-  const auto& communicators = alike.matches.communicators;
-  const auto several =
-      std::count_if(communicators.begin(), communicators.end(),
-                    [](const match::Communicator& one) { return one.members.size() > 1; });
-  return std::none_of(traces.files.begin(), traces.files.end(), [&](const model::TraceFile& file) {
-    return file.process.sampling.period_ns > 0 || file.operations.may_have_in_flight() ||
-           (several < 2 && !file.operations.empty());
-  });
-}
-
-// Loads the rows of communicators whose ranks did not make the same calls. Nothing is loaded if
-// other processes have no rows, or all are needed.
-void load_elsewhere(const std::vector<std::string>& paths, RowsNeeded needed, Analysis& analysis) {
-  const bool has_machines = needed != RowsNeeded::kNone;
-  model::Problems problems;
-  std::optional<model::Traces> traces = load::load_heads(paths, has_machines, problems);
-  if (!traces) {
-    return;
-  }
-  std::vector<std::string> duplicates = match::remove_duplicate_files(*traces);
-  std::optional<match::AlikeCalls> alike = match::match_alike(*traces);
-  // The processes do not know which files were left out.
-  if (!alike || (needed != RowsNeeded::kNone && !duplicates.empty())) {
-    return;
-  }
-  load::other_processes()->send_rows(alike->contexts_needed(*traces), *traces);
-  if (needed != RowsNeeded::kSums || can_be_summed_up(*traces, *alike)) {
-    analysis.alike = std::move(alike);
-    analysis.traces = std::move(*traces);
-    analysis.duplicates = std::move(duplicates);
-    load::append_problems(problems, analysis.problems);
-  }
 }
 
 // The paths of the traces of all profiles, by which find_profiled_again() finds these when files
@@ -326,9 +287,8 @@ void add_stacks_option(CLI::App& command, AnalysisOptions& options) {
 }
 
 std::vector<metrics::RunIterations> Analysis::iterations(std::size_t length) const {
-  auto runs = alike ? report::figures_elsewhere()->iterations(facts(), length)
-                    : metrics::find_iterations(facts(), length);
-  replay::JobParts parts = job_parts(metrics::RowsBy::kCaller);
+  auto runs = metrics::find_iterations(facts(), length);
+  replay::JobParts parts = replay::find_parts(facts(), metrics::RowsBy::kCaller);
   const bool is_seen = parts.coverage.is_enough();
   for (const replay::Job& job : replay::make_jobs(std::move(parts), traces, matches)) {
     replay::add_waits(job, is_seen, runs);
@@ -337,13 +297,6 @@ std::vector<metrics::RunIterations> Analysis::iterations(std::size_t length) con
 }
 
 report::Summary Analysis::summary(bool has_findings, metrics::RowsBy by) const {
-  if (alike) {
-    if (has_findings) {
-      network();  // their rows are forgotten then
-    }
-    return report::make_summary(traces, matches, alignment, problems, duplicates, by,
-                                report::figures_elsewhere()->rows(facts(), by));
-  }
   constexpr metrics::RowsBy kReplaysBy = metrics::RowsBy::kCaller;
   if (!has_findings || replays_.contains(kReplaysBy)) {
     return report::make_summary(facts(), problems, duplicates, by);
@@ -378,12 +331,7 @@ bool load_traces(const AnalysisOptions& options, Analysis& analysis) {
   load::DumpChoice dumps = options.dumps;
   dumps.joins_traces = dumps.takes_others;
   load::Inputs inputs = load::find_inputs(options.inputs, analysis.problems, dumps);
-  if (options.rows_needed != RowsNeeded::kAll && options.by != metrics::RowsBy::kRange &&
-      options.kineto.empty() && !match::chooses_files(options.selection) &&
-      !match::chooses_operations(options.selection)) {
-    load_elsewhere(inputs.paths, options.rows_needed, analysis);
-  }
-  if (!analysis.alike) {
+  {
     load::Progress progress;
     const ProgressLine line("reading", progress);
     analysis.traces = load::load_traces(inputs.paths, analysis.problems, 0, load::kRangeBytes,
@@ -434,9 +382,6 @@ bool load_traces(const AnalysisOptions& options, Analysis& analysis) {
 }
 
 void leave_out_duplicates(Analysis& analysis) {
-  if (analysis.alike) {
-    return;  // they were found among the heads
-  }
   const std::vector<std::string> profiled = profiled_paths(analysis);
   std::set<std::size_t> joined;
   for (const match::KinetoFileJoin& profile : analysis.profiles) {
@@ -476,7 +421,7 @@ void align_clocks(const AnalysisOptions& options, Analysis& analysis) {
   }
   analysis.matching.emplace(analysis.traces);
   analysis.alignment = align::Alignment::estimate(analysis.traces, analysis.matching->trusted(),
-                                                  options.clock_error_ns, analysis.elsewhere());
+                                                  options.clock_error_ns);
 }
 
 bool match_chosen(const AnalysisOptions& options, Analysis& analysis) {

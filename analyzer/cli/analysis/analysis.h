@@ -14,17 +14,16 @@
 #include "analyzer/cli/exit_status.h"
 #include "analyzer/facts/facts.h"
 #include "analyzer/load/inputs.h"
-#include "analyzer/match/alike_calls.h"
 #include "analyzer/match/kineto/kineto_join.h"
 #include "analyzer/match/matcher.h"
 #include "analyzer/match/selection.h"
+#include "analyzer/metrics/iterations/iterations.h"
 #include "analyzer/metrics/network/network.h"
 #include "analyzer/metrics/steps/step_path.h"
 #include "analyzer/model/problem.h"
 #include "analyzer/model/trace.h"
 #include "analyzer/replay/run_replay.h"
 #include "analyzer/report/document/document.h"
-#include "analyzer/report/figures_elsewhere.h"
 #include "analyzer/report/summary/summary.h"
 
 namespace CLI {
@@ -32,10 +31,6 @@ class App;
 }
 
 namespace ringside::cli {
-
-/// The rows of operations that a command needs of communicators whose ranks made the same calls:
-/// all of them, their sums, what they say of the network, or none.
-enum class RowsNeeded : std::uint8_t { kAll, kSums, kNetwork, kNone };
 
 struct AnalysisOptions {
   std::vector<std::string> inputs;
@@ -48,7 +43,6 @@ struct AnalysisOptions {
   match::Selection selection;
   load::DumpChoice dumps;
   std::vector<std::string> kineto;  // traces of PyTorch's profiler, and directories of them
-  RowsNeeded rows_needed = RowsNeeded::kAll;
   metrics::RowsBy by = metrics::RowsBy::kKind;  // of commands that group rows
   bool needs_joins = true;            // without one that is joined with a trace it cannot go on
   bool has_graphs = false;            // what each moment of a profiled process waited for
@@ -95,11 +89,9 @@ struct Analysis {
   std::vector<metrics::ProcessGraph> graphs;    // by file, if they are wanted
   std::vector<std::string> duplicates;          // files of a run that is there twice
   align::Alignment alignment;
-  std::optional<match::AlikeCalls> alike;   // if their rows are not needed, and are elsewhere
   std::optional<match::Matching> matching;  // between align_clocks and match_chosen
   match::Matches matches;
 
-  const match::AlikeCalls* elsewhere() const { return alike ? &*alike : nullptr; }
   /// Says what happened in each of the matches, computed when it is asked for first. The members
   /// above must not change after that. Not thread-safe.
   const facts::Facts& facts() const {
@@ -112,22 +104,16 @@ struct Analysis {
   /// `by`.
   replay::Replays& replays(metrics::RowsBy by = metrics::RowsBy::kCaller) const {
     if (!replays_.contains(by)) {
-      replays_[by] = replay::make_replays(job_parts(by), traces, matches, by);
+      replays_[by] = replay::find_replays(facts(), by);
     }
     return replays_[by];
   }
   /// Says how fast the network was.
   const metrics::Network& network() const {
     if (!network_) {
-      network_ = alike ? report::figures_elsewhere()->network(traces, alignment,
-                                                              alike->matches.communicators)
-                       : metrics::find_network(traces, alignment);
+      network_ = metrics::find_network(traces, alignment);
     }
     return *network_;
-  }
-  /// Says how long communication runs.
-  metrics::Overlap overlap() const {
-    return alike ? report::figures_elsewhere()->overlap(facts()) : metrics::find_overlap(facts());
   }
   /// Says how long iterations took. `length`: as of metrics::find_iterations().
   std::vector<metrics::RunIterations> iterations(std::size_t length) const;
@@ -136,11 +122,6 @@ struct Analysis {
   report::Summary summary(bool has_findings, metrics::RowsBy by = metrics::RowsBy::kKind) const;
 
  private:
-  replay::JobParts job_parts(metrics::RowsBy by) const {
-    return alike ? report::figures_elsewhere()->job_parts(facts(), by)
-                 : replay::find_parts(facts(), by);
-  }
-
   mutable std::optional<facts::Facts> facts_;
   mutable std::map<metrics::RowsBy, replay::Replays> replays_;
   mutable std::optional<metrics::Network> network_;

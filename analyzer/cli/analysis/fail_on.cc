@@ -90,8 +90,7 @@ class Judge {
 
   Verdicts judge(const std::vector<Condition>& conditions) {
     for (const Condition& condition : conditions) {
-      if ((analysis_.alike ? summary_.inputs.operations == 0
-                           : analysis_.matches.operations.empty())) {
+      if (analysis_.matches.operations.empty()) {
         verdicts_.unknown.push_back(condition.text + ": there is no operation to judge");
         continue;
       }

@@ -88,7 +88,7 @@ report::Health find_health(const BeforeFacts& before, const Analysis& analysis,
       summary, analysis.replays(), analysis.matches, before.stuck,
       report::make_network_report(traces, network, 0, false), network.has_unjudged_links(),
       report::match_document(traces, analysis.matches, analysis.facts().judgements(),
-                             report::kMostJudged, false, is_all_read, analysis.elsewhere()),
+                             report::kMostJudged, false, is_all_read),
       report::topology_document(metrics::find_topology(traces), true, std::nullopt));
 }
 

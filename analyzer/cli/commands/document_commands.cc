@@ -12,6 +12,7 @@
 #include "analyzer/cli/commands.h"
 #include "analyzer/cli/live/dump_evidence.h"
 #include "analyzer/cli/output.h"
+#include "analyzer/metrics/overlap/overlap.h"
 #include "analyzer/report/calls_report.h"
 #include "analyzer/report/document/numbers.h"
 #include "analyzer/report/iterations_report.h"
@@ -218,9 +219,9 @@ void add_match(CLI::App& app, Chosen& chosen) {
         const std::size_t cap =
             chosen_options.mismatch_cap.value_or(chosen_options.is_for_people() ? 10 : SIZE_MAX);
         const bool is_all_read = report::count_unread(analysis.traces, analysis.problems) == 0;
-        report::Document document = report::match_document(
-            analysis.traces, analysis.matches, analysis.alignment, cap,
-            chosen_options.wants_frames(), is_all_read, analysis.elsewhere());
+        report::Document document =
+            report::match_document(analysis.traces, analysis.matches, analysis.alignment, cap,
+                                   chosen_options.wants_frames(), is_all_read);
         add_mismatches_of_dumps(chosen_options, analysis, document);
         if (const std::size_t unread = analysis.problems.files().size(); unread > 0) {
           document.sentences.push_back(
@@ -231,7 +232,6 @@ void add_match(CLI::App& app, Chosen& chosen) {
       },
       Judges::kVerdicts);
   options->takes_durations = true;
-  options->rows_needed = RowsNeeded::kNone;
   add_dump_options(command, *options);
   add_kineto_option(command, *options);
   add_stacks_option(command, *options);
@@ -271,11 +271,9 @@ void add_communicators(CLI::App& app, Chosen& chosen) {
   CLI::App& command = add_document(
       app, "communicators", "List the communicators: their ranks, hosts, and which is inside which",
       kCommunicatorsExample, options, chosen, [](const Analysis& analysis, const auto&) {
-        return report::communicators_document(analysis.traces, analysis.matches,
-                                              analysis.elsewhere());
+        return report::communicators_document(analysis.traces, analysis.matches);
       });
   options->takes_durations = true;
-  options->rows_needed = RowsNeeded::kNone;
   add_dump_options(command, *options);
 }
 
@@ -292,7 +290,6 @@ void add_stragglers(CLI::App& app, Chosen& chosen) {
   add_by_option(command, options->by,
                 "Sum the waiting up by the range of the application (range), the line of the "
                 "program (caller, the default) or NCCL's tag of the call (user-tag)");
-  options->rows_needed = RowsNeeded::kSums;
   add_kineto_option(command, *options);
 }
 
@@ -301,9 +298,8 @@ void add_overlap(CLI::App& app, Chosen& chosen) {
   CLI::App& command = add_document(
       app, "overlap", "Say how long communication runs, and which communicators run at once",
       kOverlapExample, options, chosen, [](const Analysis& analysis, const auto&) {
-        return report::overlap_document(analysis.overlap(), analysis.matches);
+        return report::overlap_document(metrics::find_overlap(analysis.facts()), analysis.matches);
       });
-  options->rows_needed = RowsNeeded::kSums;
   add_kineto_option(command, *options);
 }
 
@@ -323,7 +319,6 @@ void add_critical_path(CLI::App& app, Chosen& chosen) {
                                               analysis.matches, analysis.alignment,
                                               chosen_options.by);
       });
-  options->rows_needed = RowsNeeded::kSums;
   add_kineto_option(command, *options);
   add_graph_memory_option(command, *options);
   command
@@ -350,7 +345,6 @@ void add_what_if(CLI::App& app, Chosen& chosen) {
         return report::what_if_document(analysis.replays().longest(), chosen_options.asked);
       },
       Judges::kFindings);
-  options->rows_needed = RowsNeeded::kSums;
   add_kineto_option(command, *options);
   command
       .add_option("--without", options->asked.without,
@@ -375,7 +369,6 @@ void add_iterations(CLI::App& app, Chosen& chosen) {
                                            analysis.traces, analysis.matches,
                                            chosen_options.is_series);
       });
-  options->rows_needed = RowsNeeded::kSums;
   add_kineto_option(command, *options);
   command.add_flag("--series", options->is_series,
                    "All iterations in the order of time, instead of the slowest");

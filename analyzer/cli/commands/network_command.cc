@@ -48,7 +48,6 @@ void add_network(CLI::App& app, Chosen& chosen) {
   const auto options = std::make_shared<AnalysisOptions>();
   CLI::App* const command = app.add_subcommand(
       "network", "Say how fast each link was, what it waited for, and which stand out as slow");
-  options->rows_needed = RowsNeeded::kNetwork;
   add_analysis_options(*command, *options);
   set_command(*command, kNetworkExample, {{1, kHasError}, {3, kNothingFits}}, options, chosen,
               run_network);

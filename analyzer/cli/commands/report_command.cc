@@ -40,8 +40,8 @@ constexpr char kReportExample[] =
 // Nothing, after a message on stderr, if the baseline cannot be read.
 std::optional<std::string> make_json(const ReportOptions& options, Analysis& analysis) {
   BeforeFacts before = look_before_facts(options, analysis);
-  report::PageData data = report::make_page_data(analysis.facts(), analysis.problems,
-                                                 analysis.duplicates, analysis.elsewhere());
+  report::PageData data =
+      report::make_page_data(analysis.facts(), analysis.problems, analysis.duplicates);
   if (!take_baseline("ringside report", options.baseline, data.summary.rows)) {
     return std::nullopt;
   }
@@ -95,9 +95,7 @@ std::optional<std::string> find_data(const ReportOptions& options, ExitStatus& s
     }
     return compare_runs(options);
   }
-  ReportOptions one = options;
-  one.rows_needed = RowsNeeded::kSums;
-  const auto analysis = analyse(one);
+  const auto analysis = analyse(options);
   if (analysis == nullptr) {
     return std::nullopt;
   }

@@ -166,7 +166,6 @@ void add_summary(CLI::App& app, Chosen& chosen) {
   add_analysis_options(*command, *options);
   add_kineto_option(*command, *options);
   options->takes_durations = true;
-  options->rows_needed = RowsNeeded::kSums;
   command->remove_option(command->get_option("--top"));
   command->remove_option(command->get_option("--table"));
   command

@@ -99,12 +99,12 @@ void set_completeness(const model::TraceFile& file, const model::Context& contex
   const bool is_sampled_alike = !(sampling == model::Sampling{}) && sampling.period_ns == 0;
   member.is_lossless = has_all_segments && file.bad_lines == 0 && account.dropped.empty() &&
                        (!is_sampled || is_sampled_alike) &&
-                       file.operations_written.value_or(0) <= file.operation_count();
+                       file.operations_written.value_or(0) <= file.operations.size();
   // Lines are in the order in which operations finished. In a file that was not closed, an
   // operation called before the last one may be absent.
   const bool has_all_so_far = file.closed && !file.torn && account.in_rings == 0 &&
                               !file.next_segment &&
-                              file.operations_written == file.operation_count();
+                              file.operations_written == file.operations.size();
   member.is_from_start = is_recorded_from_start(file, member.context);
   if (!file.windows.empty() && context.created_ns) {
     const model::Window& last = file.windows.rbegin()->second;

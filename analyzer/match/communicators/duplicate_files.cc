@@ -8,8 +8,8 @@
 namespace ringside::match {
 
 bool is_better_file(const model::TraceFile& a, const model::TraceFile& b) {
-  if (a.operation_count() != b.operation_count()) {
-    return a.operation_count() > b.operation_count();
+  if (a.operations.size() != b.operations.size()) {
+    return a.operations.size() > b.operations.size();
   }
   if (a.process.dump != b.process.dump) {
     return !a.process.dump;
@@ -44,8 +44,8 @@ std::vector<std::string> remove_duplicate_files(model::Traces& traces,
     const model::TraceFile& other = traces.files[entry->second];
     notes.push_back(file.path + ": " + (file.process.dump ? "a dump" : "a trace") +
                     " of the same run as " + other.path + ", left out: it has " +
-                    std::to_string(file.operation_count()) + " operations, the other " +
-                    std::to_string(other.operation_count()));
+                    std::to_string(file.operations.size()) + " operations, the other " +
+                    std::to_string(other.operations.size()));
   }
   for (std::size_t i = 0; i < traces.files.size(); ++i) {
     const auto entry = best.find(traces.files[i].process.run_id);

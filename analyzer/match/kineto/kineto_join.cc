@@ -405,7 +405,7 @@ std::optional<std::uint32_t> profiled_file(const model::KinetoTrace& trace,
   const auto worth = [&](std::uint32_t i) {
     const bool is_joined =
         std::any_of(joins.begin(), joins.end(), [&](const auto& one) { return one.file == i; });
-    const auto extent = traces.files[i].extent_ns();
+    const auto extent = traces.files[i].operations.extent_ns();
     const HostClock clock(traces.files[i]);
     return std::pair(is_joined,
                      extent && time

@@ -83,13 +83,6 @@ std::vector<CommunicatorFindings> find_findings(const model::Traces& traces, con
   return all;
 }
 
-void count_alike(const AlikeCalls& calls, std::vector<CommunicatorFindings>& findings) {
-  for (std::uint32_t c = 0; c < findings.size(); ++c) {
-    const Verdict verdict = agreed_verdict(calls.matches.communicators[c]);
-    findings[c].verdicts[static_cast<std::size_t>(verdict)] += calls.operations(c);
-  }
-}
-
 Verdict agreed_verdict(const Communicator& communicator) {
   return communicator.members.size() < communicator.nranks ? Verdict::kNotRecorded
                                                            : Verdict::kMatched;

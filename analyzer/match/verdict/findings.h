@@ -8,7 +8,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "analyzer/match/alike_calls.h"
+#include "analyzer/match/matcher.h"
 #include "analyzer/match/verdict/verdict.h"
 
 namespace ringside::match {
@@ -27,9 +27,6 @@ struct CommunicatorFindings {
 std::vector<CommunicatorFindings> find_findings(const model::Traces& traces, const Matches& matches,
                                                 const std::vector<Judgement>& judgements,
                                                 std::size_t cap);
-
-/// Adds operations whose rows are elsewhere.
-void count_alike(const AlikeCalls& calls, std::vector<CommunicatorFindings>& findings);
 
 /// The verdict on each operation of a communicator, where all ranks that have a trace recorded all
 /// operations, and agree.

@@ -70,12 +70,6 @@ struct RunPeriod {
   std::uint64_t between = 0;
   std::uint64_t after = 0;
   std::int64_t zero_ns = 0;  // first call of the rank: epoch, common clock
-
-  template <typename Archive>
-  void transfer(Archive& archive) {
-    archive(operations, scope, period, name, coverage, other_lengths, nearest_length,
-            nearest_coverage, before, between, after, zero_ns);
-  }
 };
 
 /// The iterations of one run.
@@ -88,7 +82,7 @@ struct RunIterations : RunPeriod {
   std::optional<Distribution> duration;  // over the iterations
   std::optional<Distribution> busy;
   std::optional<Distribution> waited;
-  /// By operation, or by its number in all processes together; kNoIteration of others.
+  /// By operation; kNoIteration of others.
   std::vector<std::uint32_t> iteration_of;
 };
 

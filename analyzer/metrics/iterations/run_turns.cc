@@ -6,21 +6,22 @@
 #include <tuple>
 #include <utility>
 
-#include "analyzer/metrics/iterations/distribution.h"
 #include "analyzer/metrics/iterations/named_turns.h"
 #include "analyzer/model/nth_value.h"
 #include "analyzer/model/saturating.h"
 
 namespace ringside::metrics {
+namespace {
 
-void FollowedTurns::take(FollowedTurns&& more) {
-  for (std::size_t i = 0; i < durations_ns.size(); ++i) {
-    durations_ns[i].insert(durations_ns[i].end(), more.durations_ns[i].begin(),
-                           more.durations_ns[i].end());
-  }
-  ranks += more.ranks;
-  others.insert(others.end(), more.others.begin(), more.others.end());
+// An operation as iterations name it.
+PeriodCall period_call(const model::Traces& traces, const match::Matches& matches,
+                       std::uint32_t operation) {
+  const match::MatchedOperation& matched = matches.operations[operation];
+  const model::Operation one = match::operation_of(traces, matches.parts[matched.first_part]);
+  return {operation, matched, one.bytes, one.datatype, one.root};
 }
+
+}  // namespace
 
 RunFollower::RunFollower(const facts::Facts& facts, const GlobalRanks& who, std::uint32_t run)
     : traces_(facts.traces()), matches_(facts.matches()), alignment_(facts.alignment()), who_(who) {
@@ -155,24 +156,16 @@ FollowedTurns RunFollower::follow(std::span<const std::uint32_t> calls,
   };
   FollowedTurns found;
   found.durations_ns.resize(turns.size());
-  std::vector<std::uint32_t> here;
-  std::vector<std::size_t> places;  // of these among all calls
-  for (std::size_t i = 0; i < calls.size(); ++i) {
-    if (calls[i] != kNoIteration) {
-      here.push_back(calls[i]);
-      places.push_back(i);
-    }
-  }
   std::vector<std::uint32_t> iteration_at(calls.size(), kNoIteration);
   for (std::uint32_t k = 0; k < turns.size(); ++k) {
     std::fill(iteration_at.begin() + static_cast<std::ptrdiff_t>(turns[k].begin),
               iteration_at.begin() + static_cast<std::ptrdiff_t>(turns[k].end), k);
   }
   std::vector<Follower> followers(who_.all().size());
-  for_each_caller(traces_, matches_, here,
+  for_each_caller(traces_, matches_, calls,
                   [&](std::size_t i, std::uint32_t member, auto, std::int64_t time_ns) {
-                    const std::uint32_t now = iteration_at[places[i]];
-                    Follower& at = followers[rank_of(here[i], member)];
+                    const std::uint32_t now = iteration_at[i];
+                    Follower& at = followers[rank_of(calls[i], member)];
                     if (at.iteration == now) {
                       at.start_ns = std::min(at.start_ns, time_ns);
                       return;
@@ -181,8 +174,8 @@ FollowedTurns RunFollower::follow(std::span<const std::uint32_t> calls,
                       at.spans.push_back({at.start_ns, time_ns, at.iteration});
                       // Later than in the next iteration: records of this rank are missing in
                       // between.
-                      const bool is_next = at.iteration + 1 == turns.size() ||
-                                           places[i] < turns[at.iteration + 1].end;
+                      const bool is_next =
+                          at.iteration + 1 == turns.size() || i < turns[at.iteration + 1].end;
                       const std::int64_t duration_ns = subtract_saturating(time_ns, at.start_ns);
                       if (is_next && duration_ns >= 0) {
                         found.durations_ns[at.iteration].push_back(duration_ns);
@@ -202,7 +195,7 @@ FollowedTurns RunFollower::follow(std::span<const std::uint32_t> calls,
     found.ranks += at.spans.empty() ? 0 : 1;
     spans.push_back(std::move(at.spans));
   }
-  assign_others(here, spans, found);
+  assign_others(calls, spans, found);
   return found;
 }
 
@@ -225,7 +218,7 @@ void RunFollower::assign_others(std::span<const std::uint32_t> calls,
                     const std::uint32_t iteration =
                         iteration_at(spans[rank_of(others[i], member)], time_ns);
                     if (iteration != kNoIteration) {
-                      found.others.push_back({others[i], member, iteration});
+                      found.others.push_back({iteration, others[i]});
                     }
                   });
 }
@@ -248,70 +241,6 @@ std::vector<OperationOf> RunFollower::operations_of(
     }
   }
   return chosen;
-}
-
-std::optional<std::uint32_t> choose_reference(const std::vector<std::uint64_t>& calls_by_rank) {
-  const auto most = std::max_element(calls_by_rank.begin(), calls_by_rank.end());
-  if (most == calls_by_rank.end() || *most == 0) {
-    return std::nullopt;
-  }
-  return static_cast<std::uint32_t>(most - calls_by_rank.begin());
-}
-
-PeriodCall period_call(const model::Traces& traces, const match::Matches& matches,
-                       std::uint32_t operation) {
-  const match::MatchedOperation& matched = matches.operations[operation];
-  const model::Operation one = match::operation_of(traces, matches.parts[matched.first_part]);
-  return {operation, matched, one.bytes, one.datatype, one.root};
-}
-
-void put_iterations(const RunTurns& turns, const FollowedTurns& followed,
-                    std::vector<std::uint32_t>& iteration_of) {
-  for (std::uint32_t k = 0; k < turns.turns.size(); ++k) {
-    for (std::size_t i = turns.turns[k].begin; i < turns.turns[k].end; ++i) {
-      iteration_of[turns.calls[i]] = k;
-    }
-  }
-  std::vector<FollowedTurns::Other> others = followed.others;
-  std::sort(others.begin(), others.end());
-  for (const FollowedTurns::Other& other : others) {
-    std::uint32_t& iteration = iteration_of[other.operation];
-    iteration = iteration == kNoIteration ? other.iteration : iteration;
-  }
-}
-
-RunIterations make_run(std::uint32_t run, const std::vector<std::uint64_t>& calls_by_rank,
-                       std::uint32_t reference, const GlobalRanks& who, const RunTurns& turns,
-                       FollowedTurns&& followed) {
-  RunIterations made;
-  static_cast<RunPeriod&>(made) = turns.period;
-  made.run = run;
-  made.reference = who.all()[reference].label;
-  made.ranks = calls_by_rank.size() -
-               static_cast<std::size_t>(std::count(calls_by_rank.begin(), calls_by_rank.end(), 0));
-  made.ranks_apart = turns.turns.empty() ? 0 : made.ranks - followed.ranks;
-  for (std::size_t k = 0; k < turns.turns.size(); ++k) {
-    Iteration& iteration = made.iterations.emplace_back();
-    iteration.start_ns = turns.starts_ns[k];
-    iteration.operations = turns.turns[k].end - turns.turns[k].begin;
-    iteration.ranks = followed.durations_ns[k].size();
-    iteration.duration_ns = median_over_ranks(followed.durations_ns[k]);
-  }
-  return made;
-}
-
-void sum_up(RunIterations& run) {
-  const auto distribution = [&](std::optional<std::int64_t> Iteration::*figure) {
-    std::vector<std::int64_t> values;
-    for (const Iteration& iteration : run.iterations) {
-      if (iteration.*figure) {
-        values.push_back(*(iteration.*figure));
-      }
-    }
-    return distribution_of(values);
-  };
-  run.duration = distribution(&Iteration::duration_ns);
-  run.busy = distribution(&Iteration::busy_ns);
 }
 
 }  // namespace ringside::metrics

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // How the ranks of a run went through its iterations. The period is found in the calls of one
-// rank, the reference; the others are followed by the operations that they share with it. All rows
-// of a rank must be here, but not all ranks.
+// rank, the reference; the others are followed by the operations that they share with it.
 #ifndef RINGSIDE_ANALYZER_METRICS_ITERATIONS_RUN_TURNS_H
 #define RINGSIDE_ANALYZER_METRICS_ITERATIONS_RUN_TURNS_H
 
@@ -28,34 +27,13 @@ struct RunTurns {
   std::vector<std::uint32_t> calls;     // operations in the scope, in the order of its calls
   std::vector<Turn> turns;              // of `calls`: the iterations
   std::vector<std::int64_t> starts_ns;  // of each: epoch, common clock
-
-  template <typename Archive>
-  void transfer(Archive& archive) {
-    archive(period, calls, turns, starts_ns);
-  }
 };
 
 /// The iterations as other ranks went through them.
 struct FollowedTurns {
-  /// An operation without the reference: the first of its members that was in an iteration then.
-  struct Other {
-    std::uint32_t operation = 0;
-    std::uint32_t member = 0;
-    std::uint32_t iteration = 0;
-
-    auto operator<=>(const Other&) const = default;
-  };
   std::vector<std::vector<std::int64_t>> durations_ns;  // by iteration, of the ranks
-  std::uint64_t ranks = 0;  // that share an iteration with the reference
-  std::vector<Other> others;
-
-  /// Joins what was found of other ranks.
-  void take(FollowedTurns&& more);
-
-  template <typename Archive>
-  void transfer(Archive& archive) {
-    archive(durations_ns, ranks, others);
-  }
+  std::uint64_t ranks = 0;          // that share an iteration with the reference
+  std::vector<OperationOf> others;  // operations without the reference
 };
 
 class RunFollower {
@@ -65,10 +43,9 @@ class RunFollower {
 
   /// How many calls with a time each rank made.
   std::vector<std::uint64_t> calls_by_rank() const;
-  /// The turns of that rank, whose rows are here. `length`: as of find_iterations().
+  /// The turns of that rank. `length`: as of find_iterations().
   RunTurns find_turns(std::uint32_t reference, std::size_t length) const;
-  /// Follows the ranks that are here. `calls`: those of the reference; kNoIteration: an operation
-  /// of which no rows are here.
+  /// Follows all ranks. `calls`, `turns`: those of the reference.
   FollowedTurns follow(std::span<const std::uint32_t> calls, const std::vector<Turn>& turns) const;
   /// The operations of the run that are in an iteration. `iteration_of`: by operation.
   std::vector<OperationOf> operations_of(const std::vector<std::uint32_t>& iteration_of) const;
@@ -97,26 +74,6 @@ class RunFollower {
   const GlobalRanks& who_;
   std::vector<std::uint32_t> operations_;  // of the run
 };
-
-/// The rank with the most calls; nothing if there are none.
-std::optional<std::uint32_t> choose_reference(const std::vector<std::uint64_t>& calls_by_rank);
-
-/// An operation as iterations name it.
-PeriodCall period_call(const model::Traces& traces, const match::Matches& matches,
-                       std::uint32_t operation);
-
-/// Says in which iteration each operation is. `iteration_of`: by operation, until now kNoIteration.
-void put_iterations(const RunTurns& turns, const FollowedTurns& followed,
-                    std::vector<std::uint32_t>& iteration_of);
-
-/// All of a run but what its operations took. `calls_by_rank`, `reference`: as of the functions
-/// above.
-RunIterations make_run(std::uint32_t run, const std::vector<std::uint64_t>& calls_by_rank,
-                       std::uint32_t reference, const GlobalRanks& who, const RunTurns& turns,
-                       FollowedTurns&& followed);
-
-/// Finds the distributions over its iterations.
-void sum_up(RunIterations& run);
 
 }  // namespace ringside::metrics
 

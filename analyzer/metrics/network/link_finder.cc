@@ -61,17 +61,6 @@ std::optional<double> median_time(const std::vector<SeenStep>& seen) {
 
 }  // namespace
 
-void FoundLinks::take(FoundLinks&& more) {
-  links.insert(links.end(), std::make_move_iterator(more.links.begin()),
-               std::make_move_iterator(more.links.end()));
-  pairs.insert(pairs.end(), more.pairs.begin(), more.pairs.end());
-  counts.foreign += more.counts.foreign;
-  counts.foreign_known += more.counts.foreign_known;
-  counts.without_place += more.counts.without_place;
-  counts.in_flight += more.counts.in_flight;
-  counts.untold += more.counts.untold;
-}
-
 LinkFinder::LinkFinder(const model::Traces& traces, const align::Alignment& alignment,
                        const match::Runs& runs,
                        const std::vector<match::Communicator>& communicators)
@@ -91,8 +80,7 @@ LinkFinder::LinkFinder(const model::Traces& traces, const align::Alignment& alig
   }
 }
 
-std::vector<LinkSteps> LinkFinder::collect() {
-  std::vector<LinkSteps> collected;
+FoundLinks LinkFinder::find() {
   for (std::uint32_t f = 0; f < traces_.files.size(); ++f) {
     const model::TraceFile& file = traces_.files[f];
     if (has_steps_) {
@@ -105,56 +93,21 @@ std::vector<LinkSteps> LinkFinder::collect() {
         add_proxy(f, proxy);
       }
     }
-    for (auto& [key, link] : links_) {
-      collected.push_back(std::move(link));
-    }
-    links_.clear();
   }
-  return collected;
+  join_ends();
+  FoundLinks found;
+  found.pairs = make_pairs();
+  for (const auto& [key, joined] : links_) {
+    found.links.push_back({joined.link, rate(joined)});
+  }
+  found.counts = counts_;
+  return found;
 }
 
 std::optional<std::uint32_t> LinkFinder::member_of(std::uint32_t communicator,
                                                    std::optional<std::uint32_t> rank) const {
   const auto found = rank ? member_of_rank_.find({communicator, *rank}) : member_of_rank_.end();
   return found == member_of_rank_.end() ? std::nullopt : std::optional(found->second);
-}
-
-std::uint32_t LinkFinder::file_of(const Link& link) const {
-  const auto sender = member_of(link.communicator, link.is_send ? link.rank : link.peer);
-  return communicators_[link.communicator].members[sender.value_or(link.member)].file;
-}
-
-FoundLinks LinkFinder::join(std::vector<LinkSteps> collected) {
-  // The steps of a link come in the order of their files, whichever process read these.
-  std::stable_sort(collected.begin(), collected.end(), [](const LinkSteps& a, const LinkSteps& b) {
-    return a.link.file < b.link.file;
-  });
-  Links links;
-  for (LinkSteps& one : collected) {
-    const auto [at, is_new] = links.try_emplace(one.link.key());
-    Joined& joined = at->second;
-    if (is_new) {
-      joined.link = one.link;
-      joined.seen = std::move(one.seen);
-      continue;
-    }
-    joined.link.transfers += one.link.transfers;
-    joined.link.bytes = add_bytes(joined.link.bytes, one.link.bytes);
-    joined.link.gpu_wait_ns += one.link.gpu_wait_ns;
-    joined.link.peer_wait_ns += one.link.peer_wait_ns;
-    joined.link.transfer_ns += one.link.transfer_ns;
-    joined.link.flush_ns += one.link.flush_ns;
-    joined.seen.insert(joined.seen.end(), one.seen.begin(), one.seen.end());
-  }
-  collected = {};
-  join_ends(links);
-  FoundLinks found;
-  found.pairs = make_pairs(links);
-  for (const auto& [key, joined] : links) {
-    found.links.push_back({joined.link, rate(joined)});
-  }
-  found.counts = std::exchange(counts_, {});
-  return found;
 }
 
 // Collectives have the same number on all ranks. Sends and receives have none: there the order of
@@ -174,8 +127,8 @@ void LinkFinder::find_groups(const model::TraceFile& file) {
 }
 
 template <typename Row>
-LinkSteps* LinkFinder::link_of(std::uint32_t file, const Row& row,
-                               std::optional<std::uint32_t> peer) {
+LinkFinder::Joined* LinkFinder::link_of(std::uint32_t file, const Row& row,
+                                        std::optional<std::uint32_t> peer) {
   std::optional<Place> place;
   if (const auto found = places_.find({file, row.context});
       row.context != 0 && found != places_.end()) {
@@ -211,7 +164,7 @@ LinkSteps* LinkFinder::link_of(std::uint32_t file, const Row& row,
 }
 
 void LinkFinder::add_step(std::uint32_t file, const model::Step& step) {
-  LinkSteps* const collected = link_of(file, step, step.peer);
+  Joined* const collected = link_of(file, step, step.peer);
   if (collected == nullptr) {
     return;
   }
@@ -247,7 +200,7 @@ void LinkFinder::add_step(std::uint32_t file, const model::Step& step) {
 }
 
 void LinkFinder::add_proxy(std::uint32_t file, const model::ProxyOperation& proxy) {
-  LinkSteps* const collected = link_of(file, proxy, proxy.peer);
+  Joined* const collected = link_of(file, proxy, proxy.peer);
   if (collected == nullptr || !proxy.start_ns || *proxy.end_ns <= *proxy.start_ns) {
     return;
   }
@@ -260,13 +213,14 @@ void LinkFinder::add_proxy(std::uint32_t file, const model::ProxyOperation& prox
   collected->seen.push_back(seen);
 }
 
-LinkFinder::Joined* LinkFinder::receiver_of(const Link& link, Links& links) const {
+LinkFinder::Joined* LinkFinder::receiver_of(const Link& link) {
   const auto member = link.rank ? member_of(link.communicator, link.peer) : std::nullopt;
   if (!member) {
     return nullptr;
   }
-  const auto found = links.find(LinkKey(link.communicator, *member, true, link.rank, link.channel));
-  return found == links.end() ? nullptr : &found->second;
+  const auto found =
+      links_.find(LinkKey(link.communicator, *member, true, link.rank, link.channel));
+  return found == links_.end() ? nullptr : &found->second;
 }
 
 // The steps of a channel arrive in the order in which they were sent.
@@ -311,8 +265,8 @@ void LinkFinder::join(Joined& sends, Joined* receives) const {
   }
 }
 
-void LinkFinder::join_ends(Links& links) const {
-  for (auto& [key, joined] : links) {
+void LinkFinder::join_ends() {
+  for (auto& [key, joined] : links_) {
     if (!has_steps_) {
       joined.link.throughput = of_proxies(joined.seen);
       continue;
@@ -321,7 +275,7 @@ void LinkFinder::join_ends(Links& links) const {
     if (!joined.link.is_send && joined.link.throughput.bytes == 0) {
       joined.link.throughput = of_receives(joined.seen);
     } else if (joined.link.is_send) {
-      Joined* const receives = receiver_of(joined.link, links);
+      Joined* const receives = receiver_of(joined.link);
       join(joined, receives);
       joined.link.throughput = throughput_of(joined.moved);
       if (receives != nullptr && joined.link.throughput.seen_by == SeenBy::kBoth) {
@@ -331,10 +285,10 @@ void LinkFinder::join_ends(Links& links) const {
   }
 }
 
-std::vector<Pair> LinkFinder::make_pairs(const Links& links) const {
+std::vector<Pair> LinkFinder::make_pairs() const {
   using PairKey = std::tuple<std::uint32_t, std::uint32_t, std::uint32_t>;
   std::map<PairKey, std::vector<const Joined*>> of_pair;
-  for (const auto& [key, joined] : links) {
+  for (const auto& [key, joined] : links_) {
     const Link& link = joined.link;
     if (link.is_send && link.rank && link.peer) {
       of_pair[{link.communicator, *link.rank, *link.peer}].push_back(&joined);

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Finds the links of the network by what each file has of them. The files may be in several
-// processes: each collects what its own have, and the two ends of a link are joined where they
-// meet.
+// Finds the links of the network: the two ends of each, as the files have them, are joined.
 #ifndef RINGSIDE_ANALYZER_METRICS_NETWORK_LINK_FINDER_H
 #define RINGSIDE_ANALYZER_METRICS_NETWORK_LINK_FINDER_H
 
@@ -31,54 +29,26 @@ struct SeenStep {
   std::uint64_t bytes = 0;
 };
 
-/// A link as one file has it.
-struct LinkSteps {
-  Link link;
-  std::vector<SeenStep> seen;
-
-  template <typename Archive>
-  void transfer(Archive& archive) {
-    archive(link, seen);
-  }
-};
-
 /// Links of which all is known, but not which of them are slow.
 struct FoundLinks {
   /// `rates`: of a sending link.
   struct Rated {
     Link link;
     std::vector<RatedLink> rates;
-
-    template <typename Archive>
-    void transfer(Archive& archive) {
-      archive(link, rates);
-    }
   };
   std::vector<Rated> links;
   std::vector<Pair> pairs;
   TransferCounts counts;
-
-  void take(FoundLinks&& more);
-
-  template <typename Archive>
-  void transfer(Archive& archive) {
-    archive(links, pairs, counts);
-  }
 };
 
 class LinkFinder {
  public:
-  /// Rows may be in other processes, but all files are here. All must outlive it.
+  /// All must outlive it.
   LinkFinder(const model::Traces& traces, const align::Alignment& alignment,
              const match::Runs& runs, const std::vector<match::Communicator>& communicators);
 
-  /// The links of the rows that are here, file by file.
-  std::vector<LinkSteps> collect();
-  /// All links with the same one must be joined together: both ends of a link, and all links from
-  /// one rank to another. It is the file of the rank that sends, if that is known.
-  std::uint32_t file_of(const Link& link) const;
-  /// Joins what was collected of some files, in any order, and counts what collect() left out.
-  FoundLinks join(std::vector<LinkSteps> collected);
+  /// To be called once.
+  FoundLinks find();
 
  private:
   // A link with the steps of all files, and, if it sends, with what its receiver saw of them.
@@ -88,19 +58,18 @@ class LinkFinder {
     std::vector<Moved> moved;
   };
   using LinkKey = decltype(Link().key());
-  using Links = std::map<LinkKey, Joined>;
 
   void find_groups(const model::TraceFile& file);
   template <typename Row>
-  LinkSteps* link_of(std::uint32_t file, const Row& row, std::optional<std::uint32_t> peer);
+  Joined* link_of(std::uint32_t file, const Row& row, std::optional<std::uint32_t> peer);
   void add_step(std::uint32_t file, const model::Step& step);
   void add_proxy(std::uint32_t file, const model::ProxyOperation& proxy);
   std::optional<std::uint32_t> member_of(std::uint32_t communicator,
                                          std::optional<std::uint32_t> rank) const;
-  Joined* receiver_of(const Link& link, Links& links) const;
+  Joined* receiver_of(const Link& link);
   void join(Joined& sends, Joined* receives) const;
-  void join_ends(Links& links) const;
-  std::vector<Pair> make_pairs(const Links& links) const;
+  void join_ends();
+  std::vector<Pair> make_pairs() const;
   std::vector<RatedLink> rate(const Joined& joined) const;
 
   const model::Traces& traces_;
@@ -111,9 +80,8 @@ class LinkFinder {
   TransferCounts counts_;
   std::map<std::pair<std::uint32_t, std::uint32_t>, Place> places_;  // of a file's context
   std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint32_t> member_of_rank_;
-  // These are of the file at hand.
-  std::unordered_map<std::uint64_t, std::uint64_t> group_of_operation_;
-  std::map<LinkKey, LinkSteps> links_;
+  std::unordered_map<std::uint64_t, std::uint64_t> group_of_operation_;  // of the file at hand
+  std::map<LinkKey, Joined> links_;
 };
 
 }  // namespace ringside::metrics

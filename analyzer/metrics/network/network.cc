@@ -2,7 +2,6 @@
 #include "analyzer/metrics/network/network.h"
 
 #include <algorithm>
-#include <tuple>
 #include <utility>
 
 #include "analyzer/match/communicators/runs.h"
@@ -12,17 +11,14 @@ namespace ringside::metrics {
 
 bool has_steps(const model::Traces& traces) {
   return std::any_of(traces.files.begin(), traces.files.end(),
-                     [](const model::TraceFile& file) { return file.step_count() > 0; });
+                     [](const model::TraceFile& file) { return file.steps.size() > 0; });
 }
 
-Network judge_network(const model::Traces& traces, FoundLinks&& found,
-                      std::vector<match::Communicator> communicators) {
-  // They come from several processes.
-  std::sort(found.links.begin(), found.links.end(),
-            [](const auto& a, const auto& b) { return a.link.key() < b.link.key(); });
-  std::sort(found.pairs.begin(), found.pairs.end(), [](const Pair& a, const Pair& b) {
-    return std::tie(a.communicator, a.rank, a.peer) < std::tie(b.communicator, b.rank, b.peer);
-  });
+Network find_network(const model::Traces& traces, const align::Alignment& alignment) {
+  const match::Runs runs = match::find_runs(traces);
+  std::vector<match::Communicator> communicators = match::find_communicators(traces, runs);
+  LinkFinder finder(traces, alignment, runs, communicators);
+  FoundLinks found = finder.find();
   Network network;
   static_cast<TransferCounts&>(network) = found.counts;
   network.communicators = std::move(communicators);
@@ -44,14 +40,6 @@ Network judge_network(const model::Traces& traces, FoundLinks&& found,
   network.judged = static_cast<std::uint32_t>(judged.judged);
   network.classes = std::move(judged.classes);
   return network;
-}
-
-Network find_network(const model::Traces& traces, const align::Alignment& alignment) {
-  const match::Runs runs = match::find_runs(traces);
-  std::vector<match::Communicator> communicators = match::find_communicators(traces, runs);
-  LinkFinder finder(traces, alignment, runs, communicators);
-  FoundLinks found = finder.join(finder.collect());
-  return judge_network(traces, std::move(found), std::move(communicators));
 }
 
 }  // namespace ringside::metrics

@@ -74,13 +74,7 @@ struct Network : TransferCounts {
 
 Network find_network(const model::Traces& traces, const align::Alignment& alignment);
 
-struct FoundLinks;
-
-/// The same, where links were found in several processes (link_finder.h).
-Network judge_network(const model::Traces& traces, FoundLinks&& found,
-                      std::vector<match::Communicator> communicators);
-
-/// Whether a file has steps of the network, wherever its rows are.
+/// Whether a file has steps of the network.
 bool has_steps(const model::Traces& traces);
 
 }  // namespace ringside::metrics

@@ -2,6 +2,7 @@
 #include "analyzer/metrics/overlap/overlap.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "analyzer/metrics/global_ranks.h"
 #include "analyzer/metrics/interval_sweep.h"
@@ -45,40 +46,47 @@ std::vector<PairOverlap> ordered(const Pairs& pairs) {
   return made;
 }
 
-}  // namespace
+// When a rank waited in one operation. Intervals begin at a moment and have a length; a length of
+// 0: it did not wait.
+struct Wait {
+  std::int64_t arrival_ns = 0;  // the best guess
+  std::int64_t best_ns = 0;
+  std::int64_t latest_ns = 0;  // the least
+  std::int64_t least_ns = 0;
+  std::int64_t earliest_ns = 0;  // the most
+  std::int64_t most_ns = 0;
+  std::int64_t last_ns = 0;  // the last moment at which it may have waited
+  std::uint32_t communicator = 0;
+};
 
-void Overlap::take(const Overlap& more) {
-  const auto add = [](std::int64_t& sum_ns, std::int64_t time_ns) {
-    sum_ns = add_saturating(sum_ns, time_ns);
-  };
-  for (std::size_t i = 0; i < ranks.size(); ++i) {
-    RankOverlap& rank = ranks[i];
-    const RankOverlap& other = more.ranks[i];
-    rank.operations += other.operations;
-    rank.without_times += other.without_times;
-    rank.waiting_unknown += other.waiting_unknown;
-    add(rank.span_ns, other.span_ns);
-    add(rank.busy_ns, other.busy_ns);
-    add(rank.summed_ns, other.summed_ns);
-    add(rank.together_ns, other.together_ns);
-    add(rank.waiting_ns, other.waiting_ns);
-    add(rank.waiting_least_ns, other.waiting_least_ns);
-    add(rank.waiting_most_ns, other.waiting_most_ns);
-  }
-  for (const auto& [communicator, busy_ns] : more.of_communicator) {
-    add(of_communicator[communicator], busy_ns);
-  }
-  Pairs together;
-  const auto add_pairs = [&](const std::vector<PairOverlap>& some) {
-    for (const PairOverlap& pair : some) {
-      add(together[{pair.first, pair.second}], pair.together_ns);
-    }
-  };
-  add_pairs(pairs);
-  add_pairs(more.pairs);
-  pairs = ordered(together);
-}
+// Sums up when a rank waited. It waits once in operations that run at the same time.
+class RankWaits {
+ public:
+  void add(const Wait& wait);
+  // To be called once.
+  void finish(RankOverlap& rank);
 
+ private:
+  using Intervals = std::vector<std::pair<std::int64_t, std::int64_t>>;
+
+  // A wait that is possible: as long as this, and at any time up to `last_ns`.
+  struct Possible {
+    std::int64_t from_ns = 0;
+    std::int64_t until_ns = 0;
+    std::int64_t last_ns = 0;
+    std::uint32_t communicator = 0;
+
+    bool operator<(const Possible& other) const { return from_ns < other.from_ns; }
+  };
+
+  std::int64_t most_ns();
+
+  Intervals best_;
+  Intervals least_;
+  std::vector<Possible> most_;
+};
+
+// Finds all but the waiting.
 Overlap find_running(const facts::Facts& facts) {
   const model::Traces& traces = facts.traces();
   const match::Matches& matches = facts.matches();
@@ -117,8 +125,8 @@ Overlap find_running(const facts::Facts& facts) {
   return result;
 }
 
-void find_waits(const facts::Facts& facts, Overlap& overlap,
-                const std::function<void(const WaitTable::Row& row)>& take) {
+// Adds the waits of all ranks, and counts those whose times contradict each other.
+void find_waits(const facts::Facts& facts, Overlap& overlap, std::vector<RankWaits>& waits) {
   const match::Matches& matches = facts.matches();
   const GlobalRanks who(facts.traces(), matches);
   std::vector<facts::RankTimes> rows;
@@ -130,45 +138,42 @@ void find_waits(const facts::Facts& facts, Overlap& overlap,
         ++overlap.ranks[rank].waiting_unknown;
       } else if (row.has_execution &&
                  std::max({row.best_wait_ns, row.wait.least_ns, row.wait.most_ns}) > 0) {
-        take({rank, row.arrival_ns, row.best_wait_ns, row.latest_ns(), row.wait.least_ns,
-              row.earliest_ns(), row.wait.most_ns, row.waits_until_ns(row.wait.most_ns),
-              matches.operations[i].communicator});
+        waits[rank].add({row.arrival_ns, row.best_wait_ns, row.latest_ns(), row.wait.least_ns,
+                         row.earliest_ns(), row.wait.most_ns, row.waits_until_ns(row.wait.most_ns),
+                         matches.operations[i].communicator});
       }
     }
   }
 }
 
-void WaitingRanks::add(const WaitTable::Row& row) {
-  const auto& [rank, arrival_ns, best_ns, latest_ns, least_ns, earliest_ns, most_ns, last_ns,
-               communicator] = row;
+void RankWaits::add(const Wait& wait) {
   const auto add = [](Intervals& intervals, std::int64_t from_ns, std::int64_t waited_ns) {
     if (waited_ns > 0) {
       intervals.emplace_back(from_ns, add_saturating(from_ns, waited_ns));
     }
   };
-  Waits& waits = ranks_[static_cast<std::size_t>(rank)];
-  add(waits.best, arrival_ns, best_ns);
-  add(waits.least, latest_ns, least_ns);
-  if (most_ns > 0) {
-    const std::int64_t until_ns = add_saturating(earliest_ns, most_ns);
-    waits.most.push_back({earliest_ns, until_ns, std::max(until_ns, last_ns),
-                          static_cast<std::uint32_t>(communicator)});
+  add(best_, wait.arrival_ns, wait.best_ns);
+  add(least_, wait.latest_ns, wait.least_ns);
+  if (wait.most_ns > 0) {
+    const std::int64_t until_ns = add_saturating(wait.earliest_ns, wait.most_ns);
+    most_.push_back(
+        {wait.earliest_ns, until_ns, std::max(until_ns, wait.last_ns), wait.communicator});
   }
 }
 
 // Stamps of one communicator err alike, so its waits overlap as they seem to. The waits of two
 // communicators may be apart though they seem to overlap. Then all of both counts, but no more than
 // there is from the first moment at which the rank may have waited to the last.
-std::int64_t WaitingRanks::most_ns(std::vector<Possible>& waits) {
-  merge_runs(waits);
+std::int64_t RankWaits::most_ns() {
+  merge_runs(most_);
   std::int64_t total_ns = 0;
   std::map<std::uint32_t, std::int64_t> until_ns;  // by communicator
-  for (std::size_t first = 0; first < waits.size();) {
+  for (std::size_t first = 0; first < most_.size();) {
     std::int64_t sum_ns = 0;
-    std::int64_t last_ns = waits[first].last_ns;
+    std::int64_t last_ns = most_[first].last_ns;
     std::size_t i = first;
-    for (; i < waits.size() && waits[i].from_ns <= last_ns; ++i) {
-      const Possible& wait = waits[i];
+    for (; i < most_.size() && most_[i].from_ns <= last_ns; ++i) {
+      const Possible& wait = most_[i];
       const auto known = until_ns.try_emplace(wait.communicator, wait.from_ns).first;
       const std::int64_t from_ns = std::max(wait.from_ns, known->second);
       if (wait.until_ns > from_ns) {
@@ -177,28 +182,28 @@ std::int64_t WaitingRanks::most_ns(std::vector<Possible>& waits) {
       }
       last_ns = std::max(last_ns, wait.last_ns);
     }
-    const std::int64_t span_ns = subtract_saturating(last_ns, waits[first].from_ns);
+    const std::int64_t span_ns = subtract_saturating(last_ns, most_[first].from_ns);
     total_ns = add_saturating(total_ns, std::min(sum_ns, span_ns));
     first = i;
   }
   return total_ns;
 }
 
-void WaitingRanks::finish(Overlap& overlap) {
-  for (std::size_t i = 0; i < ranks_.size(); ++i) {
-    Waits waits = std::move(ranks_[i]);
-    RankOverlap& rank = overlap.ranks[i];
-    rank.waiting_least_ns = union_ns(waits.least);
-    rank.waiting_most_ns = std::max(most_ns(waits.most), rank.waiting_least_ns);
-    rank.waiting_ns = std::clamp(union_ns(waits.best), rank.waiting_least_ns, rank.waiting_most_ns);
-  }
+void RankWaits::finish(RankOverlap& rank) {
+  rank.waiting_least_ns = union_ns(least_);
+  rank.waiting_most_ns = std::max(most_ns(), rank.waiting_least_ns);
+  rank.waiting_ns = std::clamp(union_ns(best_), rank.waiting_least_ns, rank.waiting_most_ns);
 }
+
+}  // namespace
 
 Overlap find_overlap(const facts::Facts& facts) {
   Overlap overlap = find_running(facts);
-  WaitingRanks waiting(overlap.ranks.size());
-  find_waits(facts, overlap, [&](const WaitTable::Row& row) { waiting.add(row); });
-  waiting.finish(overlap);
+  std::vector<RankWaits> waits(overlap.ranks.size());
+  find_waits(facts, overlap, waits);
+  for (std::size_t i = 0; i < waits.size(); ++i) {
+    std::exchange(waits[i], {}).finish(overlap.ranks[i]);
+  }
   return overlap;
 }
 

@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
-#include <iterator>
 #include <limits>
+#include <map>
 #include <string_view>
 #include <utility>
 
@@ -66,37 +66,10 @@ bool is_before(const RankShares& a, const RankShares& b) {
 
 }  // namespace
 
-void FoundShares::take(FoundShares&& more) {
-  const auto middle = static_cast<std::ptrdiff_t>(ranks.size());
-  ranks.insert(ranks.end(), std::make_move_iterator(more.ranks.begin()),
-               std::make_move_iterator(more.ranks.end()));
-  std::inplace_merge(ranks.begin(), ranks.begin() + middle, ranks.end(), is_before);
-  first_call_ns = std::min(first_call_ns, more.first_call_ns);
-}
-
-void Stays::Counts::take(const Counts& more) {
-  operations += more.operations;
-  without_times += more.without_times;
-  undivided += more.undivided;
-  open_ns = add_saturating(open_ns, more.open_ns);
-}
-
-void Stays::take(Stays&& more) {
-  for (const auto& [rank, own] : more.counts) {
-    counts[rank].take(own);
-  }
-  table.take(std::move(more.table));
-  first_call_ns = std::min(first_call_ns, more.first_call_ns);
-}
-
-TimeShares::TimeShares(const facts::Facts& facts, std::size_t parts)
-    : facts_(facts),
-      who_(facts.traces(), facts.matches()),
-      parts_(parts),
-      of_thread_(core_count()) {
+TimeShares::TimeShares(const facts::Facts& facts)
+    : facts_(facts), who_(facts.traces(), facts.matches()), of_thread_(core_count()) {
   for (OfThread& own : of_thread_) {
     own.counts.resize(who_.all().size());
-    own.tables.resize(parts_);
   }
 }
 
@@ -109,7 +82,7 @@ void TimeShares::add(std::size_t thread, const facts::SeenOperation& seen) {
     own.first_call_ns =
         std::min(own.first_call_ns, facts_.alignment().to_common_ns(parts[i].file, call_ns));
     if (i == 0 || parts[i].member != parts[i - 1].member) {
-      Stays::Counts& rank = own.counts[who_.of(communicator, parts[i].member)];
+      Counts& rank = own.counts[who_.of(communicator, parts[i].member)];
       ++rank.operations;
       ++rank.without_times;
     }
@@ -126,7 +99,7 @@ void TimeShares::add_stays(const facts::SeenOperation& seen, OfThread& own) cons
       continue;
     }
     const std::uint32_t number = who_.of(operation.communicator, row.member);
-    Stays::Counts& rank = own.counts[number];
+    Counts& rank = own.counts[number];
     --rank.without_times;
     // If more than half of its time in the operation is open, its waiting is not known.
     const std::int64_t open_ns =
@@ -138,59 +111,56 @@ void TimeShares::add_stays(const facts::SeenOperation& seen, OfThread& own) cons
         row.open_ns > 0 ? 0 : subtract_saturating(*one.start_ns, *call_time(one));
     const std::int64_t call_ns =
         subtract_saturating(row.arrival_ns, std::max<std::int64_t>(queued_ns, 0));
-    own.tables[number % parts_].push_back({number, call_ns, row.arrival_ns,
+    own.tables[number % kParts].push_back({number, call_ns, row.arrival_ns,
                                            add_saturating(row.arrival_ns, row.wait.least_ns),
                                            row.end_ns});
   }
 }
 
-Stays TimeShares::take(std::size_t part) {
-  Stays stays;
-  for (OfThread& own : of_thread_) {
-    for (std::size_t rank = part; rank < own.counts.size(); rank += parts_) {
-      if (own.counts[rank].operations > 0) {
-        stays.counts[static_cast<std::uint32_t>(rank)].take(own.counts[rank]);
-      }
+// Adds the ranks of one part.
+void TimeShares::finish_part(std::size_t part, std::vector<RankShares>& ranks) {
+  const std::size_t first = ranks.size();
+  for (std::size_t number = part; number < who_.all().size(); number += kParts) {
+    RankShares rank;
+    for (const OfThread& own : of_thread_) {
+      const Counts& counts = own.counts[number];
+      rank.operations += counts.operations;
+      rank.without_times += counts.without_times;
+      rank.undivided += counts.undivided;
+      rank.open_ns = add_saturating(rank.open_ns, counts.open_ns);
     }
-    stays.table.take(std::move(own.tables[part]));
-    stays.first_call_ns = std::min(stays.first_call_ns, own.first_call_ns);
+    if (rank.operations > 0) {
+      rank.rank = static_cast<std::uint32_t>(number);
+      rank.label = who_.all()[number].label;
+      rank.host = facts_.traces().files[who_.all()[number].file].process.host;
+      ranks.push_back(std::move(rank));
+    }
   }
-  return stays;
-}
-
-FoundShares TimeShares::sum_up(Stays&& stays) const {
   std::map<std::uint32_t, std::vector<Stay>> of_rank;
-  for (std::size_t i = 0; i < stays.table.size(); ++i) {
-    const auto [rank, call_ns, arrival_ns, complete_ns, end_ns] = stays.table.first(i);
-    of_rank[static_cast<std::uint32_t>(rank)].push_back({call_ns, arrival_ns, complete_ns, end_ns});
+  for (OfThread& own : of_thread_) {
+    const Table table = std::exchange(own.tables[part], {});
+    for (std::size_t i = 0; i < table.size(); ++i) {
+      const auto [rank, call_ns, arrival_ns, complete_ns, end_ns] = table.first(i);
+      of_rank[static_cast<std::uint32_t>(rank)].push_back(
+          {call_ns, arrival_ns, complete_ns, end_ns});
+    }
   }
-  stays.table = {};
-  FoundShares found;
-  found.first_call_ns = stays.first_call_ns;
-  for (const auto& [number, counts] : stays.counts) {
-    RankShares& rank = found.ranks.emplace_back();
-    rank.rank = number;
-    rank.label = who_.all()[number].label;
-    rank.host = facts_.traces().files[who_.all()[number].file].process.host;
-    rank.operations = counts.operations;
-    rank.without_times = counts.without_times;
-    rank.undivided = counts.undivided;
-    rank.open_ns = counts.open_ns;
-  }
-  for_each_on_cores(found.ranks.size(), [&](std::size_t, std::size_t i) {
-    const auto own = of_rank.find(found.ranks[i].rank);
-    divide_time(own == of_rank.end() ? std::vector<Stay>() : std::move(own->second),
-                found.ranks[i]);
+  for_each_on_cores(ranks.size() - first, [&](std::size_t, std::size_t i) {
+    RankShares& rank = ranks[first + i];
+    const auto own = of_rank.find(rank.rank);
+    divide_time(own == of_rank.end() ? std::vector<Stay>() : std::move(own->second), rank);
   });
-  std::sort(found.ranks.begin(), found.ranks.end(), is_before);
-  return found;
 }
 
 FoundShares TimeShares::finish() {
   FoundShares found;
-  for (std::size_t part = 0; part < parts_; ++part) {
-    found.take(sum_up(take(part)));
+  for (const OfThread& own : of_thread_) {
+    found.first_call_ns = std::min(found.first_call_ns, own.first_call_ns);
   }
+  for (std::size_t part = 0; part < kParts; ++part) {
+    finish_part(part, found.ranks);
+  }
+  std::sort(found.ranks.begin(), found.ranks.end(), is_before);
   return found;
 }
 

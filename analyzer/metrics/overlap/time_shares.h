@@ -9,7 +9,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
-#include <map>
 #include <string>
 #include <vector>
 
@@ -37,12 +36,6 @@ struct RankShares {
 
   /// False if the waiting is not known: waiting_ns is 0 then, and says nothing.
   bool knows_waiting() const { return undivided == 0 || waiting_ns > 0; }
-
-  template <typename Archive>
-  void transfer(Archive& archive) {
-    archive(rank, label, host, operations, without_times, undivided, span_ns, transfer_ns,
-            waiting_ns, open_ns, enqueued_ns, outside_ns);
-  }
 };
 
 /// The shares of the ranks that have operations, by number, and the first call of all.
@@ -51,49 +44,12 @@ struct FoundShares {
 
   std::vector<RankShares> ranks;
   std::int64_t first_call_ns = kNever_ns;  // epoch, common clock
-
-  /// Joins what was found of other ranks.
-  void take(FoundShares&& more);
-
-  template <typename Archive>
-  void transfer(Archive& archive) {
-    archive(ranks, first_call_ns);
-  }
-};
-
-/// The times of some ranks in some operations.
-struct Stays {
-  /// These members of RankShares.
-  struct Counts {
-    std::uint64_t operations = 0;
-    std::uint64_t without_times = 0;
-    std::uint64_t undivided = 0;
-    std::int64_t open_ns = 0;
-
-    void take(const Counts& more);
-  };
-  /// The columns: the rank; its call, its arrival, the moment after which it surely waited for
-  /// nobody, and its end.
-  using Table = model::PackedTable<std::array<std::size_t, 5>{0, 1, 1, 2, 3}>;
-
-  std::map<std::uint32_t, Counts> counts;  // by rank
-  Table table;
-  std::int64_t first_call_ns = FoundShares::kNever_ns;
-
-  /// Joins those in other operations.
-  void take(Stays&& more);
-
-  template <typename Archive>
-  void transfer(Archive& archive) {
-    archive(counts, table, first_call_ns);
-  }
 };
 
 /// Finds the shares of each rank of the job.
 class TimeShares {
  public:
-  /// `parts`: so many groups of ranks are looked at one after the other, which takes less memory.
-  explicit TimeShares(const facts::Facts& facts, std::size_t parts = 32);
+  explicit TimeShares(const facts::Facts& facts);
 
   /// As facts::Fold.
   void add(std::size_t thread, const facts::SeenOperation& seen);
@@ -101,24 +57,31 @@ class TimeShares {
   /// To be called once.
   FoundShares finish();
 
-  // The same in steps, where the operations of a rank are in several processes.
-  /// Gives away what was added of the ranks of one part.
-  Stays take(std::size_t part);
-  /// `stays`: of some ranks in all operations.
-  FoundShares sum_up(Stays&& stays) const;
-
  private:
+  // Groups of ranks are looked at one after the other, which takes less memory.
+  static constexpr std::size_t kParts = 32;
+
+  // These members of RankShares.
+  struct Counts {
+    std::uint64_t operations = 0;
+    std::uint64_t without_times = 0;
+    std::uint64_t undivided = 0;
+    std::int64_t open_ns = 0;
+  };
+  // The columns: the rank; its call, its arrival, the moment after which it surely waited for
+  // nobody, and its end.
+  using Table = model::PackedTable<std::array<std::size_t, 5>{0, 1, 1, 2, 3}>;
   struct OfThread {
-    std::vector<Stays::Counts> counts;  // by rank, as in GlobalRanks
-    std::vector<Stays::Table> tables;   // by part
+    std::vector<Counts> counts;  // by rank, as in GlobalRanks
+    std::array<Table, kParts> tables;
     std::int64_t first_call_ns = FoundShares::kNever_ns;
   };
 
   void add_stays(const facts::SeenOperation& seen, OfThread& own) const;
+  void finish_part(std::size_t part, std::vector<RankShares>& ranks);
 
   const facts::Facts& facts_;
   const GlobalRanks who_;
-  const std::size_t parts_;
   std::vector<OfThread> of_thread_;
 };
 

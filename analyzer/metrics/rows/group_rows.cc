@@ -75,7 +75,7 @@ void GroupRows::add(const std::vector<std::uint32_t>& operations, const std::str
   row.is_group = true;
   ++row.count;
   ++row.count_scaled;
-  collected.of_group = {{first.func, first.number}, algbw, busbw, nominal};
+  collected.of_group = {algbw, busbw, nominal};
   if (together.is_impossible) {
     ++row.excluded;
     return;

@@ -154,53 +154,12 @@ Row finish_row(const RowKey& key, const match::Communicator& communicator, RowSu
 
 }  // namespace
 
-void RowSums::take(RowSums&& other) {
-  const Row& more = other.row;
-  row.ranks_seen = row.count == 0 ? more.ranks_seen : std::min(row.ranks_seen, more.ranks_seen);
-  row.ranks = more.ranks;
-  row.ranks_inferred = more.ranks_inferred;
-  row.algbw_inferred = more.algbw_inferred;
-  row.busbw_inferred = more.busbw_inferred;
-  row.is_group = more.is_group;
-  row.is_grouped = more.is_grouped;
-  row.count += more.count;
-  row.count_scaled += more.count_scaled;
-  row.is_sampled = row.is_sampled || more.is_sampled;
-  row.partial += more.partial;
-  row.gpu_rejected += more.gpu_rejected;
-  if (!of_group || (other.of_group && of_group->first < other.of_group->first)) {
-    of_group = other.of_group;
-  }
-  take_times(std::move(other));
-}
-
 void RowSums::take_times(RowSums&& other) {
   row.on_some_ranks += other.row.on_some_ranks;
   row.excluded += other.row.excluded;
   times.take(std::move(other.times));
   sized.insert(sized.end(), other.sized.begin(), other.sized.end());
   repeats.insert(repeats.end(), other.repeats.begin(), other.repeats.end());
-}
-
-void SummedRows::take(SummedRows&& other) {
-  communicators.resize(std::max(communicators.size(), other.communicators.size()));
-  for (std::size_t c = 0; c < other.communicators.size(); ++c) {
-    CommunicatorRows& one = communicators[c];
-    CommunicatorRows& more = other.communicators[c];
-    one.operations += more.operations;
-    for (std::size_t i = 0; i < one.verdicts.size(); ++i) {
-      one.verdicts[i] += more.verdicts[i];
-    }
-    for (std::size_t i = 0; i < one.unfinished.size(); ++i) {
-      one.unfinished[i] += more.unfinished[i];
-    }
-    one.repeated += more.repeated;
-    one.examples.insert(one.examples.end(), more.examples.begin(), more.examples.end());
-    one.examples_left_out += more.examples_left_out;
-  }
-  for (auto& [key, sums] : other.rows) {
-    rows[key].take(std::move(sums));
-  }
 }
 
 std::vector<CommunicatorRows> finish_rows(const match::Matches& matches, SummedRows&& sums) {

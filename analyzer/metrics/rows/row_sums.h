@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Sums over the operations of each kind, from which rows are made. The sums of some operations can
-// be joined with those of others, which may be of other processes.
+// Sums over the operations of each kind, from which rows are made.
 #ifndef RINGSIDE_ANALYZER_METRICS_ROWS_ROW_SUMS_H
 #define RINGSIDE_ANALYZER_METRICS_ROWS_ROW_SUMS_H
 
@@ -40,12 +39,6 @@ struct RowKey {
                     times_from, is_grouped);
   }
   bool operator<(const RowKey& other) const { return tied() < other.tied(); }
-
-  template <typename Archive>
-  void transfer(Archive& archive) {
-    archive(communicator, is_group, by, function, bytes, datatype, algorithm, protocol, times_from,
-            is_grouped);
-  }
 };
 
 /// The sums of one row, in any order of its operations.
@@ -58,15 +51,9 @@ struct RowSums {
   };
   /// The sum over the members of a group of what each would have if the group took 1 ns.
   struct OfGroup {
-    std::pair<model::NameId, std::uint64_t> first;  // function and number of its first member
     std::optional<double> algbw_of_1_ns;
     std::optional<double> busbw_of_1_ns;
     std::optional<double> nominal_of_1_ns;
-
-    template <typename Archive>
-    void transfer(Archive& archive) {
-      archive(first, algbw_of_1_ns, busbw_of_1_ns, nominal_of_1_ns);
-    }
   };
 
   Row row;  // its counts alone
@@ -76,37 +63,13 @@ struct RowSums {
   std::vector<std::pair<std::int64_t, std::uint64_t>> repeats;
   std::optional<OfGroup> of_group;  // of the last one
 
-  void take(RowSums&& other);
-  /// The same of operations that were not counted there.
+  /// Joins the times of operations that were not counted there.
   void take_times(RowSums&& other);
-
-  template <typename Archive>
-  void transfer(Archive& archive) {
-    archive(row.is_group, row.is_grouped, row.count, row.count_scaled, row.is_sampled, row.partial,
-            row.ranks, row.ranks_seen, row.ranks_inferred, row.on_some_ranks, row.excluded,
-            row.gpu_rejected, row.algbw_inferred, row.busbw_inferred);
-    archive(times, sized, repeats, of_group);
-  }
 };
 
 struct SummedRows {
   std::vector<CommunicatorRows> communicators;  // their counts and examples alone
   std::map<RowKey, RowSums> rows;
-
-  /// Joins what was summed up of other operations.
-  void take(SummedRows&& other);
-
-  template <typename Archive>
-  void transfer(Archive& archive) {
-    std::uint64_t size = communicators.size();
-    archive(size);
-    communicators.resize(size);
-    for (CommunicatorRows& one : communicators) {
-      archive(one.operations, one.verdicts, one.unfinished, one.repeated, one.examples,
-              one.examples_left_out);
-    }
-    archive(rows);
-  }
 };
 
 /// Sums up all operations. `also`: sums them up besides.

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <bit>
 #include <limits>
-#include <unordered_map>
 #include <utility>
 
 #include "analyzer/model/nth_value.h"
@@ -30,46 +29,6 @@ constexpr std::size_t kManyTimes = 8'192;
 // The place of a percentile among so many sorted durations.
 std::size_t place_of(std::size_t count, std::size_t percent) {
   return (count * percent + 99) / 100 - 1;
-}
-
-// The places of all durations that a quantile is made of, ascending.
-std::array<std::size_t, 6> places_of(std::size_t count) {
-  return {0, (count - 1) / 2, count / 2, place_of(count, 90), place_of(count, 99), count - 1};
-}
-
-// Buckets are narrower than a thousandth of what is in them.
-constexpr int kExactBits = 11;
-
-std::int64_t bucket_of(std::int64_t duration_ns) {
-  const std::uint64_t size =
-      static_cast<std::uint64_t>(duration_ns < 0 ? ~duration_ns : duration_ns);
-  const int rest = std::max(static_cast<int>(std::bit_width(size)) - kExactBits, 0);
-  return static_cast<std::int64_t>(static_cast<std::uint64_t>(duration_ns) >> rest << rest);
-}
-
-std::size_t count_of(const std::map<std::int64_t, std::uint64_t>& counts) {
-  std::size_t count = 0;
-  for (const auto& [value, times] : counts) {
-    count += times;
-  }
-  return count;
-}
-
-// Calls take(bucket) with the bucket that has the duration at each of these places.
-template <typename Take>
-void for_each_place(const std::map<std::int64_t, std::uint64_t>& counts, const Take& take) {
-  const std::size_t count = count_of(counts);
-  if (count == 0) {
-    return;
-  }
-  auto here = counts.begin();
-  std::size_t before = 0;
-  for (const std::size_t place : places_of(count)) {
-    for (; before + here->second <= place; ++here) {
-      before += here->second;
-    }
-    take(here->first);
-  }
 }
 
 // Counts how many durations are in each of many equal parts of their range, and then selects from
@@ -130,13 +89,6 @@ Quantiles select(std::size_t count, const Visit& visit) {
 
 }  // namespace
 
-RowTimes::Quantiles RowTimes::quantiles_of(const Counts& counts) {
-  std::vector<double> at;
-  for_each_place(counts,
-                 [&](std::int64_t value_ns) { at.push_back(static_cast<double>(value_ns)); });
-  return {at[0], count_of(counts) % 2 == 0 ? (at[1] + at[2]) / 2 : at[2], at[3], at[4], at[5]};
-}
-
 std::size_t RowTimes::count_of_column(std::size_t column) const {
   return column == kColumns - 1 ? wall_.size() : (column / 3 == 0 ? wait_ : busy_).size();
 }
@@ -163,57 +115,9 @@ void RowTimes::visit(std::size_t column, const Take& take) const {
 }
 
 RowTimes::Quantiles RowTimes::quantiles_of(std::size_t column) const {
-  if (!counts_[column].empty()) {
-    return quantiles_of(counts_[column]);
-  }
   const std::size_t count = count_of_column(column);
   return count == 0 ? Quantiles()
                     : select<Quantiles>(count, [&](const auto& take) { visit(column, take); });
-}
-
-void RowTimes::count_buckets() {
-  for_each_on_cores(kColumns, [&](std::size_t /*thread*/, std::size_t column) {
-    std::unordered_map<std::int64_t, std::uint64_t> counts;
-    visit(column, [&](std::int64_t duration_ns) { ++counts[bucket_of(duration_ns)]; });
-    counts_[column] = Counts(counts.begin(), counts.end());
-  });
-}
-
-RowTimes::Wanted RowTimes::wanted() const {
-  Wanted wanted;
-  for (std::size_t column = 0; column < kColumns; ++column) {
-    for_each_place(counts_[column], [&](std::int64_t bucket) {
-      if (wanted[column].empty() || wanted[column].back() != bucket) {
-        wanted[column].push_back(bucket);
-      }
-    });
-  }
-  return wanted;
-}
-
-RowTimes::Found RowTimes::find(const Wanted& wanted) const {
-  Found found;
-  for_each_on_cores(kColumns, [&](std::size_t /*thread*/, std::size_t column) {
-    const std::vector<std::int64_t>& buckets = wanted[column];
-    if (buckets.empty()) {
-      return;
-    }
-    visit(column, [&](std::int64_t duration_ns) {
-      if (std::binary_search(buckets.begin(), buckets.end(), bucket_of(duration_ns))) {
-        ++found[column][duration_ns];
-      }
-    });
-  });
-  return found;
-}
-
-void RowTimes::refine(Found&& found) {
-  for (std::size_t column = 0; column < kColumns; ++column) {
-    for (const auto& [duration_ns, times] : found[column]) {
-      counts_[column].erase(bucket_of(duration_ns));
-    }
-    counts_[column].merge(found[column]);
-  }
 }
 
 void RowTimes::add(const facts::OperationFacts& operation,
@@ -247,11 +151,6 @@ void RowTimes::take(RowTimes&& other) {
   wall_.take(std::move(other.wall_));
   wait_.take(std::move(other.wait_));
   waited_ns_ = add_saturating(waited_ns_, other.waited_ns_);
-  for (std::size_t column = 0; column < kColumns; ++column) {
-    for (const auto& [bucket, times] : other.counts_[column]) {
-      counts_[column][bucket] += times;
-    }
-  }
 }
 
 // A quantile does not fall when a duration grows. So those of all the least and of all the most
@@ -274,9 +173,7 @@ std::array<std::optional<Spread>, 3> RowTimes::spreads() const {
                                            figure(&Quantiles::max)})
                     : std::nullopt;
   };
-  const auto has = [&](std::size_t column) {
-    return count_of_column(column) > 0 || !counts_[column].empty();
-  };
+  const auto has = [&](std::size_t column) { return count_of_column(column) > 0; };
   const auto spread_of = [&](std::size_t first) {
     return spread(has(first), of[first + kLeast], of[first + kBest], of[first + kMost]);
   };

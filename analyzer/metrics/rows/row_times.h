@@ -8,7 +8,6 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <map>
 #include <optional>
 #include <vector>
 
@@ -44,7 +43,7 @@ class RowTimes {
   void add(const facts::OperationFacts& operation, const std::vector<facts::RankTimes>& rows);
   /// Adds an operation of which only a time in the proxy's queue is known.
   void add_queued(std::int64_t duration_ns);
-  /// Adds all that `other` has. Both have been transferred, or neither.
+  /// Adds all that `other` has.
   void take(RowTimes&& other);
 
   /// Returns three, each of which is nothing if no rank was seen to run any operation: how long the
@@ -55,47 +54,24 @@ class RowTimes {
   /// The sum of the ranks' sure waits.
   std::int64_t waited_ns() const { return waited_ns_; }
 
-  /// The columns of bounds and durations.
-  static constexpr std::size_t kColumns = 7;
-  /// How often each duration is there, or how many are in each bucket, by the least of them.
-  using Counts = std::map<std::int64_t, std::uint64_t>;
-  /// The buckets, by column, in which quantiles are.
-  using Wanted = std::array<std::vector<std::int64_t>, kColumns>;
-  /// The durations, by column, in such buckets.
-  using Found = std::array<Counts, kColumns>;
-
-  /// In place of its durations it is counts of buckets that arrive in another process, in which
-  /// spreads() first needs the durations of those buckets that are wanted.
-  template <typename Archive>
-  void transfer(Archive& archive) {
-    if constexpr (!Archive::kReads) {
-      count_buckets();
-    }
-    archive(counts_, waited_ns_);
-  }
-  Wanted wanted() const;
-  Found find(const Wanted& wanted) const;
-  void refine(Found&& found);
-
  private:
   // There is one for each rank of each operation, so they are packed.
   using Durations = model::PackedTable<std::array<std::size_t, 1>{0}>;
   // The best guess, then the least and the most, which are near it.
   using Bounds = model::PackedTable<std::array<std::size_t, 3>{0, 0, 0}>;
   struct Quantiles;
+  // Of bounds and durations.
+  static constexpr std::size_t kColumns = 7;
 
   std::size_t count_of_column(std::size_t column) const;
   Quantiles quantiles_of(std::size_t column) const;
-  static Quantiles quantiles_of(const Counts& counts);
   template <typename Take>
   void visit(std::size_t column, const Take& take) const;
-  void count_buckets();
 
   Bounds busy_;
   Durations wall_;
   Bounds wait_;
   std::int64_t waited_ns_ = 0;
-  std::array<Counts, kColumns> counts_;  // once it was transferred
 };
 
 }  // namespace ringside::metrics

@@ -13,7 +13,6 @@
 #include <vector>
 
 #include "analyzer/align/alignment.h"
-#include "analyzer/match/alike_calls.h"
 #include "analyzer/match/matcher.h"
 #include "analyzer/match/verdict/verdict.h"
 #include "analyzer/metrics/iterations/iterations.h"
@@ -35,8 +34,7 @@ struct PageData {
   const match::Matches& matches;
   const align::Alignment& alignment;
   const std::vector<match::Judgement>& judgements;
-  const match::AlikeCalls* elsewhere = nullptr;  // operations whose rows are in other processes
-  bool is_all_read = true;                       // nothing was damaged or could not be read
+  bool is_all_read = true;  // nothing was damaged or could not be read
   Summary summary{};
   replay::Replays replays{};
   std::vector<metrics::RunIterations> iterations{};
@@ -48,11 +46,9 @@ struct PageData {
   std::function<void(Health&)> add_commands{};
 };
 
-/// Measures all but `hang`, on all cores. `elsewhere`: the operations whose rows are in other
-/// processes, if there are any; these measure them.
+/// Measures all but `hang`, on all cores.
 PageData make_page_data(const facts::Facts& facts, const model::Problems& problems,
-                        std::vector<std::string> duplicates,
-                        const match::AlikeCalls* elsewhere = nullptr);
+                        std::vector<std::string> duplicates);
 
 /// The whole data of the page. docs/report.md describes it.
 std::string page_json(const PageData& data);

@@ -202,8 +202,8 @@ std::string page_json(const PageData& data) {
   Document network = make_network_report(data.traces, data.network, kRows, false);
   std::erase_if(network.tables, [](const Table& table) { return table.key == "matrix"; });
   const Document match = match_document(data.traces, data.matches, data.judgements, kMostJudged,
-                                        false, data.is_all_read, data.elsewhere);
-  const Document communicators = communicators_document(data.traces, data.matches, data.elsewhere);
+                                        false, data.is_all_read);
+  const Document communicators = communicators_document(data.traces, data.matches);
   const Document iterations = iterations_document(data.iterations, data.traces, data.matches, true);
   const Document topology =
       topology_document(metrics::find_topology(data.traces), true, std::nullopt);

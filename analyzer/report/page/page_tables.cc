@@ -8,7 +8,6 @@
 #include "analyzer/metrics/global_ranks.h"
 #include "analyzer/model/parallel.h"
 #include "analyzer/replay/waits.h"
-#include "analyzer/report/figures_elsewhere.h"
 #include "analyzer/report/page/page_data.h"
 #include "analyzer/report/summary/align_report.h"
 
@@ -81,7 +80,7 @@ void add_wait_maps(PageData& data) {
   }
 }
 
-// Measures all operations, whose rows are here.
+// Measures all operations.
 void measure(const facts::Facts& facts, const model::Problems& problems,
              std::vector<std::string> duplicates, PageData& data) {
   const metrics::GlobalRanks who(data.traces, data.matches);
@@ -107,34 +106,13 @@ void measure(const facts::Facts& facts, const model::Problems& problems,
   add_wait_maps(data);
 }
 
-// Has other processes measure operations, too. They give away the rows of the network first, and
-// those of ranks with what repeats in them.
-void measure_elsewhere(const facts::Facts& facts, const model::Problems& problems,
-                       std::vector<std::string> duplicates, PageData& data) {
-  FiguresElsewhere& figures = *figures_elsewhere();
-  data.network =
-      figures.network(data.traces, data.alignment, data.elsewhere->matches.communicators);
-  data.iterations = figures.iterations(facts, 0);
-  data.shares = figures.shares(facts);
-  data.replays = replay::make_replays(figures.job_parts(facts, metrics::RowsBy::kCaller),
-                                      data.traces, data.matches, metrics::RowsBy::kCaller);
-  add_wait_maps(data);
-  data.summary =
-      make_summary(data.traces, data.matches, data.alignment, problems, std::move(duplicates),
-                   metrics::RowsBy::kKind, figures.rows(facts, metrics::RowsBy::kKind));
-}
-
 }  // namespace
 
 PageData make_page_data(const facts::Facts& facts, const model::Problems& problems,
-                        std::vector<std::string> duplicates, const match::AlikeCalls* elsewhere) {
-  PageData data{facts.traces(),     facts.matches(), facts.alignment(),
-                facts.judgements(), elsewhere,       count_unread(facts.traces(), problems) == 0};
-  if (elsewhere != nullptr) {
-    measure_elsewhere(facts, problems, std::move(duplicates), data);
-  } else {
-    measure(facts, problems, std::move(duplicates), data);
-  }
+                        std::vector<std::string> duplicates) {
+  PageData data{facts.traces(), facts.matches(), facts.alignment(), facts.judgements(),
+                count_unread(facts.traces(), problems) == 0};
+  measure(facts, problems, std::move(duplicates), data);
   return data;
 }
 
@@ -217,7 +195,7 @@ Table traces_table(const PageData& data) {
       dropped += callbacks;
     }
     table.rows.push_back({file.path, file.process.host, file.process.pid,
-                          cell_of(file.process.launcher_rank), file.operation_count(),
+                          cell_of(file.process.launcher_rank), file.operations.size(),
                           file.size_bytes,
                           std::string(file.recovered      ? "recovered"
                                       : file.process.dump ? "dump"

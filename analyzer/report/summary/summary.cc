@@ -88,7 +88,7 @@ std::string words_of(const model::Sampling& sampling) {
 
 void add_file(const model::TraceFile& file, InputFacts& facts) {
   facts.files.push_back(&file);
-  facts.operations += file.operation_count();
+  facts.operations += file.operations.size();
   facts.size_bytes += file.size_bytes;
   facts.windows = std::max<std::uint64_t>(facts.windows, file.windows.size());
   facts.jobs.insert(file.process.job);
@@ -122,9 +122,9 @@ void add_file(const model::TraceFile& file, InputFacts& facts) {
   add_segments(file, facts);
   facts.without_starts += file.process.tells_start ? 0 : 1;
   facts.dumps += file.process.tells_begin ? 0 : 1;
-  if (file.operations_written && *file.operations_written > file.operation_count()) {
+  if (file.operations_written && *file.operations_written > file.operations.size()) {
     auto& lost = file.process.tells_start ? facts.lines_lost : facts.not_recorded;
-    lost += *file.operations_written - file.operation_count();
+    lost += *file.operations_written - file.operations.size();
   }
 }
 

@@ -27,7 +27,7 @@ void write_inputs(JsonWriter& json, const Summary& summary) {
     json.boolean("dump", file->process.dump);
     json.boolean("closed", file->closed);
     json.integer("segments", file->segments);
-    json.integer("operations", file->operation_count());
+    json.integer("operations", file->operations.size());
     json.integer("bytes", file->size_bytes);
     json.integer("bad_lines", file->bad_lines);
     json.end_object();

@@ -2,7 +2,6 @@
 //
 // Matches, and all figures and findings on them, do not depend on the number of threads.
 #include <algorithm>
-#include <atomic>
 #include <random>
 #include <string>
 #include <vector>
@@ -10,7 +9,6 @@
 #include "analyzer/align/alignment.h"
 #include "analyzer/facts/facts.h"
 #include "analyzer/match/matcher.h"
-#include "analyzer/model/in_order.h"
 #include "analyzer/model/parallel.h"
 #include "analyzer/replay/run_replay.h"
 #include "analyzer/report/summary/align_report.h"
@@ -159,36 +157,6 @@ TEST_CASE("clocks and stragglers are the same on one thread and on several") {
                              report::render_csv(report::alignment_table(alignment));
     on_one = threads == 1 ? text : on_one;
     CHECK(text == on_one);
-  }
-}
-
-TEST_CASE("tasks are prepared side by side and finished in their order, one after the other") {
-  constexpr std::size_t kTasks = 2000;
-  for (const std::size_t threads : {1U, 8U}) {
-    for (const std::size_t most_ahead : {1U, 3U, 10U}) {
-      const ChosenThreads chosen(threads);
-      std::vector<std::atomic<int>> in_place(most_ahead);  // tasks that use it
-      std::vector<std::size_t> prepared(most_ahead);
-      std::vector<std::atomic<int>> on_thread(threads);
-      std::atomic<int> wrong = 0;
-      std::vector<std::size_t> finished;
-      in_order_on_cores(
-          kTasks, most_ahead,
-          [&](std::size_t thread, std::size_t task) {
-            wrong += on_thread.at(thread)++ == 0 ? 0 : 1;
-            wrong += in_place[task % most_ahead]++ == 0 ? 0 : 1;
-            prepared[task % most_ahead] = task;
-            --on_thread[thread];
-          },
-          [&](std::size_t task) {
-            wrong += prepared[task % most_ahead] == task ? 0 : 1;
-            finished.push_back(task);
-            --in_place[task % most_ahead];
-          });
-      CHECK(wrong == 0);
-      REQUIRE(finished.size() == kTasks);
-      CHECK(std::is_sorted(finished.begin(), finished.end()));
-    }
   }
 }
 

@@ -45,12 +45,6 @@ class Others final : public load::OtherProcesses {
                            const load::DumpChoice& dumps) override {
     return load::find_own_inputs(arguments, problems, dumps);
   }
-  std::vector<load::KeptFile> keep(const std::vector<std::string>& /*paths*/,
-                                   bool /*has_machines*/) override {
-    return {};
-  }
-  void send_rows(const std::vector<std::vector<std::uint32_t>>& /*contexts*/,
-                 model::Traces& /*traces*/) override {}
   std::vector<bool> share_out(const std::vector<std::string>& paths) override {
     std::vector<bool> are_elsewhere(paths.size());
     for (std::size_t i = 1; i < paths.size(); i += 2) {

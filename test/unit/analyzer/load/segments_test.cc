@@ -69,16 +69,6 @@ TEST_CASE("segments that were loaded apart, with names of their own, are joined 
   CHECK(traces.names.text(whole.marks.at(2).name) == "mark of segment 2");
 }
 
-TEST_CASE("a name says whether a file seems to be a later segment") {
-  CHECK(load::seems_to_follow("d/t.1.s000002.json", "d/t.1.json"));
-  CHECK(load::seems_to_follow("d/t.1.s000003.json.gz", "d/t.1.s000002.json"));
-  CHECK_FALSE(load::seems_to_follow("d/t.2.json", "d/t.1.json"));
-  CHECK_FALSE(load::seems_to_follow("d/t.2.s000002.json", "d/t.1.json"));
-  CHECK_FALSE(load::seems_to_follow("d/t.s000002.json", "e/t.json"));
-  CHECK_FALSE(load::seems_to_follow("d/s.json", "d/.json"));
-  CHECK_FALSE(load::seems_to_follow("2.json", ""));
-}
-
 TEST_CASE("missing segments are counted") {
   TraceBuilder builder;
   add_part(builder, 1, 2);

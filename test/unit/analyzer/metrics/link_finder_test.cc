@@ -1,10 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Links are the same wherever the files are that have their two ends.
-#include "analyzer/metrics/network/link_finder.h"
-
-#include <array>
-
+// The two ends of a link are joined, whoever has sent.
+#include "analyzer/metrics/network/network.h"
 #include "test/unit/analyzer/trace_builder.h"
 #include "test/unit/catch.h"
 
@@ -13,7 +10,7 @@ using namespace ringside;
 namespace {
 
 constexpr std::uint32_t kRanks = 3;
-constexpr std::int64_t kStep_ns = 100'000;
+constexpr std::int64_t kOneStep_ns = 100'000;
 
 model::Step step(std::uint32_t peer, bool is_send, int number) {
   model::Step made;
@@ -21,10 +18,10 @@ model::Step step(std::uint32_t peer, bool is_send, int number) {
   made.context = 1;
   made.peer = peer;
   made.is_send = is_send;
-  made.start_ns = 10'000'000 + number * kStep_ns;
-  made.end_ns = made.start_ns + kStep_ns;
+  made.start_ns = 10'000'000 + number * kOneStep_ns;
+  made.end_ns = made.start_ns + kOneStep_ns;
   made.bytes = 1'000'000;
-  made.transfer_ns = kStep_ns;
+  made.transfer_ns = kOneStep_ns;
   return made;
 }
 
@@ -60,43 +57,11 @@ model::Traces relayed_ring() {
   return std::move(builder.traces());
 }
 
-// Keeps the rows of the network of one file only, as the process that has read it does.
-model::Traces ring_seen_by(std::uint32_t process) {
-  model::Traces seen = relayed_ring();
-  for (std::uint32_t file = 0; file < seen.files.size(); ++file) {
-    if (file != process) {
-      seen.files[file].elsewhere.steps = seen.files[file].steps.size();
-      seen.files[file].steps.clear();
-      seen.files[file].proxies.clear();
-    }
-  }
-  return seen;
-}
-
 }  // namespace
 
-TEST_CASE("links are found where their files are in processes of their own") {
-  const model::Traces all = relayed_ring();
-  const align::Alignment alignment = align::Alignment::none(all);
-  const match::Runs runs = match::find_runs(all);
-  const auto communicators = match::find_communicators(all, runs);
-  std::vector<model::Traces> traces;
-  std::vector<metrics::LinkFinder> finders;
-  traces.reserve(kRanks);
-  std::array<std::vector<metrics::LinkSteps>, kRanks> sent;
-  for (std::uint32_t process = 0; process < kRanks; ++process) {
-    traces.push_back(ring_seen_by(process));
-    finders.emplace_back(traces.back(), alignment, runs, communicators);
-    for (metrics::LinkSteps& one : finders.back().collect()) {
-      sent.at(finders.back().file_of(one.link)).push_back(std::move(one));
-    }
-  }
-  metrics::FoundLinks found;
-  for (std::uint32_t process = kRanks; process-- > 0;) {
-    found.take(finders[process].join(std::move(sent.at(process))));
-  }
-  const metrics::Network network =
-      metrics::judge_network(traces[0], std::move(found), communicators);
+TEST_CASE("what another process relays is a part of the link of the rank that sends") {
+  const model::Traces traces = relayed_ring();
+  const metrics::Network network = metrics::find_network(traces, align::Alignment::none(traces));
   CHECK(network.has_steps);
   CHECK(network.foreign == 8);
   CHECK(network.foreign_known == 8);
@@ -113,7 +78,7 @@ TEST_CASE("links are found where their files are in processes of their own") {
     for (const metrics::Link& link : {send, network.links[2 * rank + 1]}) {
       CHECK(link.transfers == 32);
       CHECK(link.bytes == 32'000'000);
-      CHECK(link.transfer_ns == Approx(32 * kStep_ns));
+      CHECK(link.transfer_ns == Approx(32 * kOneStep_ns));
       CHECK(link.throughput.seen_by == metrics::SeenBy::kBoth);
       CHECK(link.throughput.gb_s() == Approx(10));
     }

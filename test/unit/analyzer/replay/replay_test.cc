@@ -7,7 +7,6 @@
 #include <string>
 #include <vector>
 
-#include "analyzer/model/archive.h"
 #include "analyzer/replay/critical_path.h"
 #include "analyzer/replay/run_replay.h"
 #include "analyzer/replay/waits.h"
@@ -270,39 +269,6 @@ TEST_CASE("messages to another rank and to itself are of two kinds") {
   }
   std::sort(functions.begin(), functions.end());
   CHECK(functions == std::vector<std::string>{"SendRecv", "SendRecv to self"});
-}
-
-TEST_CASE("parts of several processes make the same job as one that has all") {
-  TraceBuilder builder;
-  add_job(builder, 2, 2, 0);
-  Made made(builder);
-  JobParts joined;
-  for (const std::uint32_t part : {1U, 0U, 2U}) {
-    PartsFinder finder(made.facts, metrics::RowsBy::kKind);
-    std::vector<std::uint32_t> some;
-    for (std::uint32_t i = part; i < made.matches.operations.size(); i += 3) {
-      some.push_back(i);
-    }
-    made.facts.ranks_of_each(
-        std::span<const std::uint32_t>(some),
-        [&](std::size_t, const facts::SeenOperation& seen) { finder.add(0, seen); });
-    JobParts own = finder.take();
-    JobParts received;
-    model::unarchive(model::archived(own), received);
-    joined.take(received);
-  }
-  const Replays replays =
-      make_replays(std::move(joined), made.traces, made.matches, metrics::RowsBy::kKind);
-  REQUIRE(replays.runs.size() == 1);
-  const RunReplay& run = *replays.runs.front();
-  CHECK(replays.coverage.seen == made.replays.coverage.seen);
-  CHECK(run.job().wall_ns() == made.run().job().wall_ns());
-  REQUIRE(run.slow().worst);
-  CHECK(run.slow().worst->cost.best == made.run().slow().worst->cost.best);
-  for (std::size_t rank = 0; rank < 4; ++rank) {
-    CHECK(run.ranks()[rank].waited_ns == made.run().ranks()[rank].waited_ns);
-    CHECK(run.ranks()[rank].own_ns == made.run().ranks()[rank].own_ns);
-  }
 }
 
 }  // namespace
