@@ -374,7 +374,7 @@ void PartsFinder::add_collective(OfThread& own, std::uint32_t index, std::span<c
         own, index, parts[i], execution,
         signature_of(operation.func, execution.bytes.value_or(0), communicator.nranks), is_open);
     if (group != first_of_group_.end()) {
-        own.parts.kernels[kernel].group = kFirstGroupKey + group->second;
+      own.parts.kernels[kernel].group = kFirstGroupKey + group->second;
     }
     own.members.push_back({kernel, *execution.end_ns});
   }
@@ -489,7 +489,17 @@ JobParts PartsFinder::take() {
 
 JobParts find_parts(const facts::Facts& facts, metrics::RowsBy by) {
   PartsFinder finder(facts, by);
-  finder.add_all();
+  constexpr std::size_t kPortion = 4096;
+  const std::size_t count = facts.matches().operations.size();
+  for_each_on_cores((count + kPortion - 1) / kPortion, [&](std::size_t thread, std::size_t i) {
+    const std::vector<std::uint32_t> some = match::portion_of(i * kPortion, kPortion, count);
+    match::Executions memory;
+    match::read_parts(facts.traces(), facts.matches(), some, memory,
+                      [&](std::size_t one, std::span<const Part> parts,
+                          std::span<const model::Execution> executions) {
+                        finder.add(thread, some[one], parts, executions);
+                      });
+  });
   return finder.take();
 }
 

@@ -124,14 +124,8 @@ void set_completeness(const model::TraceFile& file, const model::Context& contex
 // profile tells them. Many groups have a number only, which says no more than NCCL's name.
 std::map<std::uint32_t, std::string_view> group_names(const model::NameTable& names,
                                                       const model::TraceFile& file) {
-  std::map<std::uint32_t, model::NameId> groups = file.operations.process_groups();
-  if (file.elsewhere.calls) {
-    for (const model::ContextCalls& calls : *file.elsewhere.calls) {
-      groups.try_emplace(calls.context, calls.process_group);
-    }
-  }
   std::map<std::uint32_t, std::string_view> named;
-  for (const auto& [context, id] : groups) {
+  for (const auto& [context, id] : file.operations.process_groups()) {
     const std::string_view name = names.text(id);
     if (name.find_first_not_of("0123456789") != name.npos && name != "undefined") {
       named[context] = name;
