@@ -382,7 +382,7 @@ void read_on_hosts(
           } else if (answer) {
             reason = "its host answers for other files than were asked";
           } else {
-            reason = "its host " + reason;
+            reason.insert(0, "its host ");
           }
           take(begin + i, is_one ? answer->exchanges[0].answer : std::string(), reason);
         },

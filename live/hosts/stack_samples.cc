@@ -263,6 +263,7 @@ std::vector<Evidence> sample_stacks(const std::vector<std::int64_t>& pids) {
     }
   }
   std::vector<Evidence> evidence;
+  evidence.reserve(samplers.size());
   for (const Sampler& sampler : samplers) {
     evidence.push_back(sampler.result());
   }

@@ -2,6 +2,7 @@
 #include "plugin/export/lines/json_text.h"
 
 #include <algorithm>
+#include <cstring>
 
 namespace ringside::exporting {
 namespace {
