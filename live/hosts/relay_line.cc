@@ -33,7 +33,7 @@ std::string base64(std::string_view bytes) {
 }
 
 std::optional<std::string> bytes_of_base64(std::string_view text) {
-  static const auto kValues = [] {
+  static const auto digit_values = [] {
     std::array<std::uint8_t, 256> values{};
     values.fill(64);
     for (std::size_t i = 0; i < kDigits.size(); ++i) {
@@ -46,7 +46,7 @@ std::optional<std::string> bytes_of_base64(std::string_view text) {
   std::uint32_t word = 0;
   unsigned bits = 0;
   for (const char digit : text) {
-    const std::uint32_t value = kValues[static_cast<unsigned char>(digit)];
+    const std::uint32_t value = digit_values[static_cast<unsigned char>(digit)];
     if (value > 63) {
       return std::nullopt;
     }
