@@ -28,9 +28,9 @@ std::string names_of(const Slow& slow, const Job& job) {
   if (slow.group == Group::kHost) {
     return "host " + job.ranks[slow.ranks.front()].host;
   }
-  constexpr std::size_t kNamed = 4;
+  constexpr std::size_t kMostNamed = 4;
   const std::size_t count = slow.ranks.size();
-  const std::size_t named = count > kNamed ? kNamed - 1 : count;
+  const std::size_t named = count > kMostNamed ? kMostNamed - 1 : count;
   std::string text;
   for (std::size_t i = 0; i < named; ++i) {
     text += (i == 0 ? "" : i + 1 == count ? " and " : ", ") + job.ranks[slow.ranks[i]].label;
