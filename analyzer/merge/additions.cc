@@ -309,9 +309,8 @@ void add_additions(const facts::Facts& facts, const PlanOptions& options, Plan& 
   for (const match::Communicator& communicator : facts.matches().communicators) {
     for (const match::Member& member : communicator.members) {
       const auto& contexts = facts.traces().files[member.file].contexts;
-      const std::string& name = contexts.at(member.context).name;
-      if (communicator.name != name) {
-        processes[member.file]->groups[name] = communicator.name;
+      if (communicator.name != contexts.at(member.context).name) {
+        processes[member.file]->names[member.context] = communicator.name;
       }
     }
   }

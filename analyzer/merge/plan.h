@@ -57,13 +57,13 @@ struct ProcessPlan {
   std::vector<Wait> waits;                // by operation
   std::vector<ArrowEnd> arrow_ends;       // by operation
   std::vector<Mark> marks;
-  /// The names of process groups, by the name that the trace has for the communicator.
-  std::map<std::string, std::string, std::less<>> groups;
+  /// By context, the names of those communicators that the trace knows by another one.
+  std::map<std::uint32_t, std::string> names;
 
-  /// The name of the communicator that has this one in the trace.
-  std::string_view name_of(std::string_view name) const {
-    const auto group = groups.find(name);
-    return group != groups.end() ? group->second : name;
+  /// Returns the communicator's name; `of_trace` is what the trace has.
+  std::string_view name_of(std::uint32_t context, std::string_view of_trace) const {
+    const auto name = names.find(context);
+    return name != names.end() ? name->second : of_trace;
   }
 };
 

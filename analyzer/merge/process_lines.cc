@@ -143,7 +143,7 @@ std::optional<std::string> ProcessLines::take_async(std::string& output) {
   }
   AsyncSlice& slice = open_slice();
   if (line_.category == schema::kCategoryOperation && line_.operation.value_or(0) == 0) {
-    slice.row = process_.name_of(line_.name);
+    slice.row = line_.name;
     return std::nullopt;
   }
   if (!slice.members.empty()) {
@@ -170,6 +170,9 @@ std::optional<std::string> ProcessLines::begin_async(AsyncSlice& slice) {
   slice.category = line_.category;
   if (line_.category == schema::kCategoryOperation) {
     slice.operation = line_.operation;
+    if (const auto context = process_.names.empty() ? std::nullopt : names_.context_of(line_)) {
+      slice.row = process_.name_of(*context, slice.row);
+    }
   }
   if (slice.row.empty()) {
     slice.row = SliceNames::row_of(line_);

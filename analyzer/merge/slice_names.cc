@@ -99,6 +99,11 @@ std::string SliceNames::caller_of(const EventLine& line) {
   return members;
 }
 
+std::optional<std::uint32_t> SliceNames::context_of(const EventLine& line) {
+  const auto found = find(line);
+  return found ? std::optional(file_.operations.context(*found)) : std::nullopt;
+}
+
 std::string_view SliceNames::name_of(const EventLine& line) {
   const auto is_send = [&] {
     return line.name.find("send ") != std::string_view::npos || line.name == "Send";

@@ -29,6 +29,8 @@ class SliceNames {
   /// Returns who called the line's operation, as members of its arguments, each with a comma before
   /// it; nothing if that is not known.
   std::string caller_of(const EventLine& line);
+  /// Returns the context of the line's operation; nothing if that is not known.
+  std::optional<std::uint32_t> context_of(const EventLine& line);
   /// Returns the name of the row of a line that is no operation: of a transfer with its peer, "from
   /// rank 1, channel 0".
   static std::string row_of(const EventLine& line);

@@ -76,8 +76,8 @@ def annotated():
 
 
 def named():
-    """Rank 2 of 3 comes late, and not to the last operation. NCCL knows the group as world; its name
-    is told by the calls of ranks 0 and 1."""
+    """Rank 2 of 3 comes late, and not to the last operation. NCCL knows the group as world; the calls
+    of ranks 0 and 1 have its name."""
     files = {}
     for rank in range(3):
         trace = Trace(rank).communicator(nranks=3)
@@ -90,6 +90,21 @@ def named():
                  trace.time_ns)
         trace.time_ns += 60_000_000_000
         files[f"traces/ringside.{rank}.json"] = trace.text()
+    return files
+
+
+def named_alike():
+    """Two groups that NCCL knows by one name; a rank is in both."""
+    files = {}
+    for rank in range(2):
+        trace = Trace(rank)
+        for context, group in ((1, "mesh_dp"), (2, "mesh_tp")):
+            trace.communicator(context, comm=f"0xba385c900b3c5b3{context}")
+            begin = trace.time_ns - 10_000
+            trace.operation("AllReduce", 1 << 20, context=context, seq=0, times_from="gpu")
+            mark(trace, context, f"torch.all_reduce group={context} ranks=0-1 description={group}",
+                 begin, trace.time_ns - 900_000)
+        files[f"ringside.{rank}.json"] = trace.text()
     return files
 
 
@@ -176,5 +191,6 @@ def cases():
         "hang-group-name": ("hang traces", named()),
         "summary-group-name": ("summary --comm mesh_tp ../hang-group-name/traces", {}),
         "stragglers-group-name": ("stragglers --format json ../hang-group-name/traces", {}),
+        "merge-group-names-alike": ("merge -o - .", named_alike()),
         "merge-group-name": ("merge -o - --top-slowest 2 ../hang-group-name/traces", {}),
     }

@@ -41,15 +41,15 @@ std::string name_of(const ProcessPlan& process, const model::TraceFile& file,
     return "communicator " + std::to_string(context);
   }
   const auto& of = found->second;
-  std::string name(process.name_of(of.name));
+  const std::string_view known = process.name_of(context, of.name);
   const auto has_same_name = [&](const auto& other) {
-    return process.name_of(other.second.name) == process.name_of(of.name);
+    return process.name_of(other.first, other.second.name) == known;
   };
-  const bool has_name = !name.empty();
-  if (!has_name) {
+  std::string name(known);
+  if (known.empty()) {
     name = "communicator " + of.comm.value_or("").substr(0, 8);
   }
-  if (!has_name && !of.comm) {
+  if (known.empty() && !of.comm) {
     name += std::to_string(context);
   } else if (of.rank &&
              std::count_if(file.contexts.begin(), file.contexts.end(), has_same_name) > 1) {

@@ -141,9 +141,9 @@ std::uint64_t Overview::append(std::size_t index, std::string& output) const {
     const std::string ids = "\"pid\":" + pid + ",\"tid\":" + std::to_string(++tid) + ",\"ts\":";
     output += R"({"ph":"M",)" + ids + R"(0,"name":"thread_name","args":{"name":)";
     const std::string number = "communicator " + std::to_string(context);
-    const std::string_view of_group =
-        known != file.contexts.end() ? process.name_of(known->second.name) : "";
-    append_quoted(of_group.empty() ? number : of_group, output);
+    const std::string_view row =
+        known != file.contexts.end() ? process.name_of(context, known->second.name) : "";
+    append_quoted(row.empty() ? number : row, output);
     output += "}},\n{\"ph\":\"M\"," + ids +
               R"(0,"name":"thread_sort_index","args":{"sort_index":)" + std::to_string(tid) +
               "}},\n";
