@@ -101,7 +101,7 @@ class Operations {
   bool empty() const { return size() == 0; }
   /// The least and the greatest of all their times; nothing if they have none.
   std::optional<std::pair<std::int64_t, std::int64_t>> extent_ns() const { return extent_ns_; }
-  /// The process group of each context that calls are known of: of the first that tells one.
+  /// By context, the process group of its first call that has one.
   std::map<std::uint32_t, NameId> process_groups() const;
   /// False only if none was sampled out.
   bool may_have_sampled_out() const;

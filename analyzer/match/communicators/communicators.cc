@@ -120,8 +120,8 @@ void set_completeness(const model::TraceFile& file, const model::Context& contex
   }
 }
 
-// The names of the process groups whose calls the contexts are of, as annotate(), a dump or a
-// profile tells them. Many groups have a number only, which says no more than NCCL's name.
+// By context, the name of the process group that its calls are of, as annotate(), a dump or a
+// profile has it. A group whose name is a number is left out: NCCL's name says as much.
 std::map<std::uint32_t, std::string_view> group_names(const model::NameTable& names,
                                                       const model::TraceFile& file) {
   std::map<std::uint32_t, std::string_view> named;

@@ -21,9 +21,9 @@ struct NamedTurns {
 
 /// Ranges or marks whose names hold "step" or "iter" are of one family if they differ in a number
 /// at the end only. The family that has most of the calls is taken, if these are half of all, in
-/// kLeastTurns turns. Where PyTorch's profiler saw some steps only, these tell how many calls a
-/// step has. A mark lasts until the next one. `calls` are those of one rank in their
-/// order; `trace` is its file.
+/// kLeastTurns turns. Where PyTorch's profiler saw some steps only, their calls are counted,
+/// and each step has as many. A mark lasts until the next one. `calls` are those of one rank in
+/// their order; `trace` is its file.
 NamedTurns find_named_turns(const model::Traces& traces, const model::TraceFile& trace,
                             const std::vector<OwnCall>& calls);
 

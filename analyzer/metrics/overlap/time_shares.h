@@ -68,8 +68,8 @@ class TimeShares {
     std::uint64_t undivided = 0;
     std::int64_t open_ns = 0;
   };
-  // The columns: the rank; its call, its arrival, the moment after which it surely waited for
-  // nobody, and its end.
+  // The columns are the rank, its call, its arrival, the moment up to which it waited at least, and
+  // its end.
   using Table = model::PackedTable<std::array<std::size_t, 5>{0, 1, 1, 2, 3}>;
   struct OfThread {
     std::vector<Counts> counts;  // by rank, as in GlobalRanks

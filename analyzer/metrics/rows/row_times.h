@@ -60,7 +60,7 @@ class RowTimes {
   // The best guess, then the least and the most, which are near it.
   using Bounds = model::PackedTable<std::array<std::size_t, 3>{0, 0, 0}>;
   struct Quantiles;
-  // Of bounds and durations.
+  // The columns of the tables below are numbered through.
   static constexpr std::size_t kColumns = 7;
 
   std::size_t count_of_column(std::size_t column) const;

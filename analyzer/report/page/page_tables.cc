@@ -80,10 +80,12 @@ void add_wait_maps(PageData& data) {
   }
 }
 
-// Measures all operations.
-void measure(const facts::Facts& facts, const model::Problems& problems,
-             std::vector<std::string> duplicates, PageData& data) {
-  const metrics::GlobalRanks who(data.traces, data.matches);
+}  // namespace
+
+PageData make_page_data(const facts::Facts& facts, const model::Problems& problems,
+                        std::vector<std::string> duplicates) {
+  PageData data{facts.traces(), facts.matches(), facts.alignment(), facts.judgements(),
+                count_unread(facts.traces(), problems) == 0};
   replay::PartsFinder parts(facts, metrics::RowsBy::kCaller);
   {
     // All that needs the facts of the operations is found of one reading of them.
@@ -104,15 +106,6 @@ void measure(const facts::Facts& facts, const model::Problems& problems,
       [&] { data.network = metrics::find_network(data.traces, data.alignment); }};
   for_each_on_cores(sections.size(), [&](std::size_t, std::size_t i) { sections[i](); });
   add_wait_maps(data);
-}
-
-}  // namespace
-
-PageData make_page_data(const facts::Facts& facts, const model::Problems& problems,
-                        std::vector<std::string> duplicates) {
-  PageData data{facts.traces(), facts.matches(), facts.alignment(), facts.judgements(),
-                count_unread(facts.traces(), problems) == 0};
-  measure(facts, problems, std::move(duplicates), data);
   return data;
 }
 

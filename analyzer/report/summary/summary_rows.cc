@@ -104,8 +104,8 @@ std::optional<double> best_of(const std::optional<metrics::Figure>& figure) {
   return figure ? std::optional(figure->best) : std::nullopt;
 }
 
-// Of more rows than `most` those whose operations took most of the time, then those of most
-// operations.
+// Chooses at most `most` rows: those whose operations took most of the time. Among equals, the row
+// with more operations comes first. 0 chooses all.
 std::vector<bool> rows_to_show(const std::vector<metrics::Row>& rows, std::size_t most) {
   std::vector<std::size_t> order(rows.size());
   std::iota(order.begin(), order.end(), 0);
