@@ -34,6 +34,7 @@ constexpr double kFastest = 0.5;
 constexpr double kFartherCosts = 0.1;
 constexpr double kStartCosts = 0.3;
 constexpr double kExact_ns = 200;
+constexpr std::size_t kLeastShown = 4;  // fewer own times of a rank show no spread
 // A place is free, or busy, where more than this part of its kernels are.
 constexpr double kSome = 0.25;
 // The kernels of a place that decide on its anchor.
@@ -125,7 +126,8 @@ class Finder {
     for (const std::uint32_t rank : role.ranks) {
       const JobRank& one = job_.ranks[rank];
       for (std::size_t i = place; i < one.kernel_count; i += step * role.length) {
-        if (i >= kMostBack) {
+        // How a job begins says little of what is usual, unless there is little else.
+        if (i >= std::clamp<std::size_t>(one.kernel_count / 4, 1, kMostBack)) {
           samples.push_back({rank, one.first_kernel + static_cast<std::uint32_t>(i)});
         }
       }
@@ -168,7 +170,8 @@ class Finder {
       hidden_ns.clear();
       for (; i < samples.size() && samples[i].rank == rank; ++i) {
         const std::uint32_t kernel = samples[i].kernel;
-        if (is_known_from(kernel, choice)) {
+        if (kernel - job_.ranks[rank].first_kernel >= choice.back &&
+            is_known_from(kernel, choice)) {
           const std::int64_t own_ns = since(kernel, choice);
           (is_free_[kernel] ? of_rank_ns : hidden_ns).push_back(static_cast<double>(own_ns));
           before += is_free_[kernel] && own_ns < -kStampError_ns ? 1 : 0;
@@ -181,7 +184,7 @@ class Finder {
       }
       const double median_ns = model::upper_median(of_rank_ns);
       for (const double own_ns : of_rank_ns) {
-        sum_ns += std::abs(own_ns - median_ns);
+        sum_ns += of_rank_ns.size() < kLeastShown ? 0 : std::abs(own_ns - median_ns);
       }
       against += count_below(hidden_ns, model::nth_value(of_rank_ns, of_rank_ns.size() / 10));
       all_ns.insert(all_ns.end(), of_rank_ns.begin(), of_rank_ns.end());

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <limits>
 #include <numeric>
 
@@ -23,10 +24,10 @@ constexpr double kSlowPart = 0.25;
 // lasts is the same noise within each.
 constexpr double kMostChance = 0.003;
 constexpr std::size_t kBlocks = 24;
-// Great delays in at most one of so many iterations need no proof that they come again, if nobody
-// else costs this part of them.
-constexpr std::uint32_t kRare = 4;
-constexpr double kNobodyElse = 0.05;
+// Who is far from all others is so by no chance of two kinds: a tail that falls with this power, as
+// stalls of all lengths have, and the exponential law of what the others show.
+constexpr double kTailPower = 3;
+constexpr double kSameWork_ns = 8'000;
 // Work that moves from rank to rank is worth a word from here on, if it is so much in whole
 // iterations, and there are so many of them. Noise of 5 % in each kernel of 128 ranks is 5 %.
 constexpr double kLeastImbalance = 0.05;
@@ -40,11 +41,8 @@ void describe(Slow& slow, const WhatIfAnswer& answer, double infidelity) {
   slow.cost = {answer.saved, std::max(answer.saved_least - error_down, 0.0),
                std::min(answer.saved_most + error_up, 1.0)};
   slow.iterations = static_cast<std::uint32_t>(saved.size());
-  if (saved.empty()) {
-    return;
-  }
-  const auto count = static_cast<double>(saved.size());
-  const double mean = std::accumulate(saved.begin(), saved.end(), 0.0) / count;
+  const double mean = std::accumulate(saved.begin(), saved.end(), 0.0) /
+                      static_cast<double>(std::max<std::size_t>(saved.size(), 1));
   for (std::uint32_t i = 0; i < saved.size(); ++i) {
     if (saved[i] > kSlowPart * mean) {
       slow.first_slow = slow.slow_iterations++ == 0 ? i : slow.first_slow;
@@ -104,22 +102,96 @@ double chance_of(const std::vector<std::vector<double>>& waits_ns,
                   std::pow(std::max(sets, 2.0), 1 - counting));
 }
 
+// Own times by rank of the role and iteration.
+using Work = std::vector<std::vector<double>>;
+
+Work work_of(const Job& job, const WhatIf& what_if, const Role& role) {
+  Work work_ns;
+  for (const std::uint32_t rank : role.ranks) {
+    const JobRank& one = job.ranks[rank];
+    std::vector<double>& own_ns = work_ns.emplace_back(one.kernel_count / role.length);
+    for (std::size_t i = 0; i < own_ns.size() * role.length; ++i) {
+      own_ns[i / role.length] += static_cast<double>(what_if.times().own_ns[one.first_kernel + i]);
+    }
+  }
+  return work_ns;
+}
+
+struct OfRole {
+  Work work_ns;           // first that of the ranks that are asked about
+  std::size_t asked = 0;  // how many these are
+};
+
+// The probability that in some column the ranks that are asked about, by the least of them, work by
+// so much more than all others by chance: docs/dev/derivations.md, "Own times".
+double chance_of_distance(const std::vector<OfRole>& roles) {
+  // What they work more than the one of their role that works least in the column.
+  std::vector<double> others_ns;
+  std::vector<double> asked_ns;
+  double first_ns = std::numeric_limits<double>::max();
+  double least_ones = 0;  // of `others_ns`: they are no excess
+  for (const OfRole& role : roles) {
+    double most_ns = 0;
+    for (std::size_t i = 0; i < role.work_ns.front().size(); ++i, ++least_ones) {
+      std::vector<double> here_ns;
+      for (const std::vector<double>& own_ns : role.work_ns) {
+        here_ns.push_back(own_ns[i]);
+      }
+      const auto others = here_ns.begin() + static_cast<std::ptrdiff_t>(role.asked);
+      const double least_ns = *std::min_element(here_ns.begin(), here_ns.end());
+      std::transform(others, here_ns.end(), std::back_inserter(others_ns),
+                     [&](double one_ns) { return std::max(one_ns - least_ns, kSameWork_ns); });
+      if (role.asked > 0) {
+        asked_ns.push_back(*std::min_element(here_ns.begin(), others) - least_ns);
+        most_ns = std::max(most_ns, asked_ns.back());
+      }
+    }
+    first_ns = role.asked > 0 ? std::min(first_ns, most_ns) : first_ns;
+  }
+  std::copy_if(asked_ns.begin(), asked_ns.end(), std::back_inserter(others_ns),
+               [&](double one_ns) { return 0 < one_ns && one_ns < kSlowPart * first_ns; });
+  const double second_ns = *std::max_element(others_ns.begin(), others_ns.end());
+  const double sum_ns = std::accumulate(others_ns.begin(), others_ns.end(), 0.0);
+  const double count = static_cast<double>(others_ns.size()) - least_ones;
+  return first_ns > second_ns ? std::max(std::pow(first_ns / second_ns, -kTailPower),
+                                         std::pow(1 + (first_ns - second_ns) / sum_ns, -count))
+                              : 1;
+}
+
+// Whether ranks work so much more than all others, in one iteration or in all, that it is no
+// chance.
+bool are_far(const Job& job, const WhatIf& what_if, const std::vector<std::uint32_t>& ranks) {
+  std::vector<OfRole> by_iteration;
+  for (Role role : what_if.places().roles()) {
+    const auto others =
+        std::stable_partition(role.ranks.begin(), role.ranks.end(), [&](std::uint32_t rank) {
+          return std::find(ranks.begin(), ranks.end(), rank) != ranks.end();
+        });
+    by_iteration.push_back(
+        {work_of(job, what_if, role), static_cast<std::size_t>(others - role.ranks.begin())});
+  }
+  std::vector<OfRole> whole = by_iteration;
+  for (OfRole& role : whole) {
+    for (std::vector<double>& own_ns : role.work_ns) {
+      own_ns = {std::accumulate(own_ns.begin(), own_ns.end(), 0.0)};
+    }
+  }
+  return std::min(chance_of_distance(by_iteration), chance_of_distance(whole)) <= kMostChance;
+}
+
 // The cost of work that moves; nothing if it may be noise. Noise of single kernels evens out in an
 // iteration, so the longest own time of an iteration is compared with the mean of its role.
 std::optional<Cost> find_imbalance(const Job& job, WhatIf& what_if, std::uint32_t rank) {
   std::vector<double> excess_ns;  // by iteration, of the role where it is longest
   for (const Role& role : what_if.places().roles()) {
-    const std::size_t count = job.ranks[role.ranks.front()].kernel_count / role.length;
-    excess_ns.resize(std::max(excess_ns.size(), count));
-    for (std::size_t i = 0; i < count; ++i) {
+    const Work work_ns = work_of(job, what_if, role);
+    excess_ns.resize(std::max(excess_ns.size(), work_ns.front().size()));
+    for (std::size_t i = 0; i < work_ns.front().size(); ++i) {
       double mean_ns = 0;
       double most_ns = 0;
-      for (const std::uint32_t one : role.ranks) {
-        const auto first = what_if.times().own_ns.begin() + job.ranks[one].first_kernel +
-                           static_cast<std::ptrdiff_t>(i * role.length);
-        const double own_ns = std::accumulate(first, first + role.length, 0.0);
-        mean_ns += own_ns / static_cast<double>(role.ranks.size());
-        most_ns = std::max(most_ns, own_ns);
+      for (const std::vector<double>& own_ns : work_ns) {
+        mean_ns += own_ns[i] / static_cast<double>(work_ns.size());
+        most_ns = std::max(most_ns, own_ns[i]);
       }
       excess_ns[i] = std::max(excess_ns[i], most_ns - mean_ns);
     }
@@ -206,16 +278,12 @@ SlowRanks find_slow(const Job& job, const std::vector<std::int64_t>& waited_ns, 
           return a.ranks.size() != b.ranks.size() ? a.ranks.size() < b.ranks.size()
                                                   : a.cost.best > b.cost.best;
         });
-    const auto is_slow_too = [&](std::uint32_t rank) {
-      return slow_ranks.ranks[rank] &&
-             slow_ranks.ranks[rank]->cost.best > kNobodyElse * worst.cost.best &&
-             std::find(worst.ranks.begin(), worst.ranks.end(), rank) == worst.ranks.end();
-    };
-    if (worst.cost.best >= kLeastCost && worst.cost.least >= kLeastSure &&
-        ((worst.slow_iterations * kRare <= worst.iterations &&
-          std::none_of(order.begin(), order.end(), is_slow_too)) ||
-         is_proven(worst.ranks))) {
-      slow_ranks.worst = worst;
+    if (worst.cost.best >= kLeastCost && worst.cost.least >= kLeastSure) {
+      if (is_proven(worst.ranks) || are_far(job, what_if, worst.ranks)) {
+        slow_ranks.worst = worst;
+      } else if (worst.iterations < kIterationsOfImbalance) {
+        slow_ranks.unjudged_iterations = worst.iterations;
+      }
     }
   }
   // It does not move where one rank is the last again and again.

@@ -51,6 +51,8 @@ struct SlowRanks {
   std::optional<Cost> imbalance;
   /// By rank, what it costs by itself; nothing of ranks that wait too much to be asked about.
   std::vector<std::optional<Slow>> ranks;
+  /// Somebody may cost that much, and so few iterations do not say what is usual.
+  std::optional<std::uint32_t> unjudged_iterations;
 };
 
 /// `waited_ns`: by rank.

@@ -136,8 +136,8 @@ Document what_if_document(replay::RunReplay* run, const AskedChange& asked) {
   } else {
     const auto& worst = run->slow().worst;
     const std::optional<Finding> finding = slow_finding(*run);
-    document.sentences.push_back(finding ? finding->text + "."
-                                         : "No rank and no host slows the job by 2 % or more.");
+    document.sentences.push_back((finding ? finding->text : capitalised(nobody_sentence(*run))) +
+                                 ".");
     if (finding) {
       document.findings.push_back(*finding);
     }

@@ -47,6 +47,18 @@ def stepped(trace, rank):
         trace.time_ns += 2_000_000_000 if is_waiting else 0
 
 
+def short(computing_ms):
+    """An AllReduce of 1 ms after each of these, for each iteration what each rank computes."""
+    def make(trace, rank):
+        for i, of_ranks in enumerate(computing_ms):
+            begin_ns = trace.time_ns
+            trace.time_ns = begin_ns + of_ranks[rank] * 1_000_000
+            trace.operation("AllReduce", 1 << 20, seq=i, times_from="gpu",
+                            dur_us=1000 * (max(of_ranks) - of_ranks[rank] + 1))
+            trace.time_ns = begin_ns + (max(of_ranks) + 1) * 1_000_000
+    return make
+
+
 def of_two_boots(files):
     return {path: text.replace('"b00t"', f'"b00t{path.split(".")[2]}"') for path, text in files.items()}
 
@@ -63,5 +75,10 @@ def cases():
         "summary-findings-late-tenth": ("summary traces", ranks(4, late_every_tenth)),
         "stragglers-imbalance": ("stragglers traces", ranks(4, moving)),
         "summary-imbalance": ("summary ../stragglers-imbalance/traces", {}),
+        "stragglers-short": ("stragglers traces", ranks(4, short([(9, 10, 9, 9), (9, 10, 700, 11)]))),
+        "stragglers-short-unjudged": ("stragglers traces",
+                                      ranks(4, short([(9, 10, 9, 9), (14, 10, 16, 11)]))),
+        "summary-short-unjudged": ("summary --fail-on 'straggler>5%' ../stragglers-short-unjudged/traces",
+                                   {}),
         "stragglers-nobody-some-undecided": ("stragglers traces", ranks(3, near)),
     }

@@ -116,6 +116,24 @@ def check_late(job):
     return job.judge(rank_name(rank), job.generate_late(job.choose_pattern(), late))
 
 
+def check_short(job):
+    """A job of a few iterations: noise names nobody, and a stall that takes most of it is named. Of two
+    ranks it may be unknown what is usual."""
+    iterations = job.random.choice((2, 3, 4, 6))
+    job.arguments[job.arguments.index("--iterations") + 1] = iterations
+    pattern = job.choose_pattern()
+    if job.random.random() < 0.5:
+        noise = job.random.choice(((), (), ("--tails", 3), ("--persistence", 0.8)))
+        job.generate(*pattern, *noise)
+        return [("others named", "slow the job by" in job.headline().replace("slows", "slow"),
+                 job.headline())]
+    rank = job.random.randrange(job.ranks)
+    stall_us = 100 * iterations * job.compute_us
+    job.generate(*pattern, "--straggler", f"{rank}:{stall_us}:1:2")
+    headline = job.headline()
+    return [("missed", not headline.startswith(rank_name(rank)) and job.ranks > 2, headline)]
+
+
 def check_in_turn(job):
     """Two ranks are late in turn, in every second iteration each."""
     one, other = sorted(job.random.sample(range(job.ranks), 2))
@@ -154,6 +172,7 @@ CHECKS = {
     "clean": (check_clean, CLEAN),
     "rooted": (check_rooted, CLEAN),
     "late": (check_late, LATE),
+    "short": (check_short, LATE),
     "in-turn": (check_in_turn, LATE),
     "late-host": (check_late_host, LATE),
     "roots": (check_roots, LATE),

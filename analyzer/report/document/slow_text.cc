@@ -79,6 +79,14 @@ std::optional<Finding> slow_finding(const replay::RunReplay& run) {
                  slow_sentence(worst, run.job())};
 }
 
+std::string nobody_sentence(const replay::RunReplay& run) {
+  const std::optional<std::uint32_t>& few = run.slow().unjudged_iterations;
+  return few ? "whether a rank slows the job cannot be judged: " + counted(*few, "iteration") +
+                   (*few == 1 ? " was" : " were") +
+                   " recorded; `ringside run -- COMMAND` of a longer run records more"
+             : "no rank and no host slows the job by 2 % or more";
+}
+
 std::string unseen_sentence(const replay::Replays& replays) {
   const replay::Coverage& coverage = replays.coverage;
   const std::string command = "; `ringside run -- COMMAND` records it";
@@ -92,6 +100,11 @@ std::string unseen_sentence(const replay::Replays& replays) {
            " were not seen to run on all of their ranks: who slows the job is computed from the "
            "others" +
            command;
+  }
+  for (const auto& run : replays.runs) {
+    if (run->slow().unjudged_iterations) {
+      return nobody_sentence(*run);
+    }
   }
   const bool is_possible = std::all_of(replays.runs.begin(), replays.runs.end(),
                                        [](const auto& run) { return run->is_possible(); });

@@ -32,6 +32,10 @@ std::string slow_sentence(const replay::Slow& slow, const replay::Job& job);
 /// one: a note, as nobody is at fault.
 std::optional<Finding> slow_finding(const replay::RunReplay& run);
 
+/// What is said where slow_finding() names nobody: that nobody is slow, or that it cannot be
+/// judged.
+std::string nobody_sentence(const replay::RunReplay& run);
+
 /// What cannot be said of who slows the job, and the command that would tell; empty: all can.
 std::string unseen_sentence(const replay::Replays& replays);
 

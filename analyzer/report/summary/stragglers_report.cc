@@ -229,12 +229,16 @@ Document stragglers_document(const Replays& replays) {
       add_worst(*run, worst);
     }
   }
-  const std::string unseen = unseen_sentence(replays);
+  std::string unseen = unseen_sentence(replays);
   if (document.findings.empty()) {
-    const bool is_known = std::any_of(replays.runs.begin(), replays.runs.end(),
-                                      [](const auto& run) { return run->is_possible(); });
-    document.sentences.push_back(is_known ? "No rank and no host slows the job by 2 % or more."
-                                          : "Nothing was seen of who slows the job.");
+    const auto known = std::find_if(replays.runs.begin(), replays.runs.end(),
+                                    [](const auto& run) { return run->is_possible(); });
+    const std::string nobody = known == replays.runs.end() ? "nothing was seen of who slows the job"
+                                                           : nobody_sentence(**known);
+    document.sentences.push_back(capitalised(nobody) + ".");
+    if (nobody == unseen) {
+      unseen.clear();  // said already
+    }
   }
   if (waited_ns > 0) {
     document.sentences.push_back(

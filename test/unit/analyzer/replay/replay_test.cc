@@ -111,6 +111,44 @@ TEST_CASE("who starts late slows no job") {
   CHECK(made.run().job().wall_ns() == (39 * 11 + 1) * kMs);
 }
 
+// Ranks compute before each AllReduce, which takes 1 ms from the last arrival on:
+// computing[seq][rank], in ms.
+void add_short_job(TraceBuilder& builder, const std::vector<std::vector<std::int64_t>>& computing) {
+  for (std::uint32_t rank = 0; rank < computing.front().size(); ++rank) {
+    builder.add_file(rank, "0x1", static_cast<std::uint32_t>(computing.front().size()));
+    std::int64_t at_ns = 100 * kMs;
+    for (std::uint64_t seq = 0; seq < computing.size(); ++seq) {
+      const auto& of_ranks = computing[seq];
+      const std::int64_t start_ns = at_ns + of_ranks[rank] * kMs;
+      at_ns += (*std::max_element(of_ranks.begin(), of_ranks.end()) + 1) * kMs;
+      set_times(builder.add("AllReduce", seq), start_ns - 1'000, start_ns, at_ns);
+    }
+  }
+}
+
+TEST_CASE("a stall that takes most of a short job is named") {
+  TraceBuilder builder;
+  add_short_job(builder, {{10, 10, 11, 10}, {10, 11, 1990, 12}});
+  Made made(builder);
+  const auto& worst = made.run().slow().worst;
+  REQUIRE(worst);
+  CHECK(worst->ranks == std::vector<std::uint32_t>{2});
+  // Of 1 ms and 1991 ms, 1990 ms become as long as the median of 10, 11 and 12 ms.
+  CHECK(worst->cost.best == Approx(1979.0 / 1992).epsilon(0.01));
+}
+
+TEST_CASE("where nothing says what is usual, it cannot be judged who is slow") {
+  for (const auto& computing : std::vector<std::vector<std::vector<std::int64_t>>>{
+           {{10, 15, 12, 13}, {14, 11, 16, 10}},  // noise of half the time
+           {{10, 10}, {10, 1000}}}) {             // one of two is slow, or the other one is fast
+    TraceBuilder builder;
+    add_short_job(builder, computing);
+    Made made(builder);
+    CHECK_FALSE(made.run().slow().worst);
+    CHECK(made.run().slow().unjudged_iterations == 2);
+  }
+}
+
 TEST_CASE("what a rank has waited for another one is not waited for it") {
   // Ranks 0 and 1, 2 and 3 reduce in pairs, then 0 and 2, 1 and 3. Rank 0 comes 5 ms late: rank 1
   // waits for it, and comes late to rank 3, too.
