@@ -32,10 +32,6 @@ using metrics::Network;
 constexpr std::size_t kMatrixRanks = 16;
 constexpr std::size_t kMostFindings = 20;
 
-Cell number_cell(const std::optional<std::uint32_t>& number) {
-  return number ? Cell(std::uint64_t{*number}) : Cell();
-}
-
 std::string number_text(const std::optional<std::uint32_t>& number) {
   return number ? std::to_string(*number) : std::string("?");
 }
@@ -73,16 +69,8 @@ class NetworkReport {
   }
 
   static std::string seen_by(const metrics::Throughput& throughput) {
-    switch (throughput.seen_by) {
-      case metrics::SeenBy::kBoth:
-        return "both";
-      case metrics::SeenBy::kSender:
-        return "sender";
-      case metrics::SeenBy::kReceiver:
-        return "receiver";
-      default:
-        return "proxy";
-    }
+    constexpr const char* kNames[] = {"both", "sender", "receiver", "proxy"};
+    return kNames[static_cast<std::size_t>(throughput.seen_by)];
   }
 
   std::string label(const Link& link) const {
@@ -230,8 +218,8 @@ class NetworkReport {
         return has_steps && link->total_ns() > 0 ? Cell(100 * time_ns / link->total_ns()) : Cell();
       };
       table.rows.push_back(
-          {label(*link), number_cell(link->rank), traces_.files[link->file].process.host,
-           std::string(link->is_send ? "send" : "receive"), number_cell(link->peer),
+          {label(*link), cell_of(link->rank), traces_.files[link->file].process.host,
+           std::string(link->is_send ? "send" : "receive"), cell_of(link->peer),
            std::uint64_t{link->channel}, link->transfers,
            link->bytes > 0 ? Cell(link->bytes) : Cell(), cell_of(link->throughput.gb_s()),
            cell_of(link->step_median_ns), link->total_ns() > 0 ? Cell(link->total_ns()) : Cell(),

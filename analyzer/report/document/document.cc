@@ -31,15 +31,6 @@ double as_double(const Cell& cell) {
   return std::get<double>(cell);
 }
 
-// A double may not have that number, and not fit where one of 64 bits does.
-std::uint64_t as_bytes(const Cell& cell) {
-  if (const auto* unsigned_value = std::get_if<std::uint64_t>(&cell)) {
-    return *unsigned_value;
-  }
-  constexpr double kMost = 9e18;
-  return static_cast<std::uint64_t>(std::clamp(as_double(cell), 0.0, kMost));
-}
-
 bool is_number(const Cell& cell) {
   return cell.index() >= 2 && !std::holds_alternative<bool>(cell);
 }
@@ -79,7 +70,7 @@ std::string shown(const CellColumn& column, const Cell& cell) {
   }
   switch (column.shown) {
     case Shown::kBytes:
-      return human_bytes(as_bytes(cell));
+      return signed_bytes(as_double(cell));
     case Shown::kDuration:
       return human_duration(as_double(cell));
     case Shown::kMoment:
@@ -91,11 +82,13 @@ std::string shown(const CellColumn& column, const Cell& cell) {
   // Zeros would say that there is none. A chance is never quite 0.
   const bool is_chance = column.key == "chance";
   if (text != fixed(0, column.decimals) ||
-      !(is_chance || (column.shown == Shown::kNumber && as_double(cell) > 0))) {
+      !(is_chance || (column.shown == Shown::kNumber && as_double(cell) != 0))) {
     return text;
   }
-  return is_chance ? "<1e-" + std::to_string(column.decimals)
-                   : '<' + fixed(std::pow(10, -column.decimals), column.decimals);
+  const double least = std::pow(10, -column.decimals);
+  return is_chance             ? "<1e-" + std::to_string(column.decimals)
+         : as_double(cell) > 0 ? '<' + fixed(least, column.decimals)
+                               : '>' + fixed(-least, column.decimals);
 }
 
 // For each column the places of those with its least and greatest bytes; the end if there are none.

@@ -33,7 +33,7 @@ struct CellColumn {
   std::string title = {};  // in tables
   Shown shown = Shown::kText;
   std::string unit = {};  // below the title, where the cells do not say it themselves
-  int decimals = 2;       // of kNumber, in every format
+  int decimals = 2;       // of kNumber, in every format; may be kAllDecimals
 };
 
 /// Nothing, where a value cannot be known: "-" in tables, null in JSON, empty in CSV.

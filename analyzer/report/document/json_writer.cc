@@ -3,6 +3,7 @@
 
 #include <cmath>
 
+#include "analyzer/model/printable.h"
 #include "analyzer/report/document/numbers.h"
 
 #ifndef RINGSIDE_VERSION
@@ -12,6 +13,9 @@
 namespace ringside::report {
 
 void JsonWriter::append_quoted(std::string_view value) {
+  if (!model::is_utf8(value)) {
+    return append_quoted(model::printable(value));  // JSON has no other text
+  }
   constexpr std::string_view kHex = "0123456789abcdef";
   output_ += '"';
   const auto escape = [&](unsigned char code) {
@@ -84,10 +88,6 @@ void JsonWriter::end_row() {
 void JsonWriter::text(std::string_view key, std::string_view value) {
   raw(key, "");
   append_quoted(value);
-}
-
-void JsonWriter::number(std::string_view key, double value, int decimals) {
-  raw(key, fixed(value, decimals));
 }
 
 void JsonWriter::number(std::string_view key, const std::optional<double>& value, int decimals) {

@@ -32,9 +32,7 @@ class JsonWriter {
   }
   void boolean(std::string_view key, bool value) { raw(key, value ? "true" : "false"); }
   void null(std::string_view key) { raw(key, "null"); }
-  /// With exactly that many decimals.
-  void number(std::string_view key, double value, int decimals);
-  /// null where it is not known, or not finite.
+  /// With that many decimals; null where it is not known, or not finite.
   void number(std::string_view key, const std::optional<double>& value, int decimals);
   void integer(std::string_view key, const std::optional<std::uint64_t>& value);
   /// An array of them.

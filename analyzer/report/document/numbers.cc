@@ -11,9 +11,15 @@ namespace ringside::report {
 
 std::string fixed(double value, int decimals) {
   std::array<char, 400> buffer{};  // the longest double has 309 digits before the point
-  const auto result = std::to_chars(buffer.data(), buffer.data() + buffer.size(), value,
-                                    std::chars_format::fixed, decimals);
-  return {buffer.data(), result.ptr};
+  char* const begin = buffer.data();
+  char* const most = begin + buffer.size();
+  const char* const end =
+      decimals == kAllDecimals
+          ? std::to_chars(begin, most, value).ptr
+          : std::to_chars(begin, most, value, std::chars_format::fixed, decimals).ptr;
+  const std::string_view text(begin, end);
+  return std::string(
+      text.substr(text.starts_with('-') && text.find_first_not_of("-0.") == text.npos ? 1 : 0));
 }
 
 std::string small_percent(double percent) {
@@ -39,6 +45,12 @@ std::string human_bytes(std::uint64_t bytes) {
   const bool is_whole = bytes % divisor == 0;
   const double value = static_cast<double>(bytes) / static_cast<double>(divisor);
   return fixed(value, is_whole ? 0 : 1) + ' ' + std::string(kUnits[unit]);
+}
+
+std::string signed_bytes(double bytes) {
+  constexpr double kMost = 9e18;
+  return (bytes < 0 ? "-" : "") +
+         human_bytes(static_cast<std::uint64_t>(std::min(std::abs(bytes), kMost)));
 }
 
 bool look_alike(const std::set<std::uint64_t>& sizes_bytes) {

@@ -11,11 +11,15 @@
 
 namespace ringside::report {
 
-/// With exactly that many decimals, never an exponent.
+/// As many decimals as the number has, and an exponent where it needs one.
+inline constexpr int kAllDecimals = -1;
+/// With exactly that many decimals, never an exponent. What becomes 0 has no sign.
 std::string fixed(double value, int decimals);
 
 /// "512 B", "64 KiB", "1.5 MiB": powers of 1024, one decimal where the number is not whole.
 std::string human_bytes(std::uint64_t bytes);
+/// The same, of a number that may be below 0: "-64 KiB".
+std::string signed_bytes(double bytes);
 
 /// "2026-10-02 12:34:56 UTC" of seconds since the epoch.
 std::string utc_time(std::int64_t time_s);

@@ -220,7 +220,8 @@ std::string TextTable::aligned(std::size_t indent, std::size_t most_columns,
 std::string TextTable::markdown() const {
   std::string text = "|";
   for (const Column& column : columns_) {
-    text += ' ' + column.title + (column.unit.empty() ? "" : " (" + column.unit + ')') + " |";
+    text += ' ' + markdown_text(column.title) +
+            (column.unit.empty() ? "" : " (" + column.unit + ')') + " |";
   }
   text += "\n|";
   for (const Column& column : columns_) {

@@ -3,13 +3,13 @@
 // CSV as RFC 4180 has it: CRLF, quotes where a field needs them.
 #include <array>
 #include <cerrno>
-#include <charconv>
 #include <cstdio>
 #include <cstring>
 #include <optional>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "analyzer/report/document/numbers.h"
 #include "analyzer/report/document/text_table.h"
 #include "analyzer/report/export/export_sink.h"
 #include "analyzer/report/export/unfinished_file.h"
@@ -17,18 +17,11 @@
 namespace ringside::report {
 namespace {
 
-template <typename Number>
-void append_number(std::string& text, Number number) {
-  std::array<char, 32> digits{};
-  const auto end = std::to_chars(digits.begin(), digits.end(), number).ptr;
-  text.append(digits.begin(), end);
-}
-
 void append(std::string& line, const ExportValue& value) {
   if (const auto* integer = std::get_if<std::int64_t>(&value)) {
-    append_number(line, *integer);
+    line += std::to_string(*integer);
   } else if (const auto* number = std::get_if<double>(&value)) {
-    append_number(line, *number);
+    line += fixed(*number, kAllDecimals);
   } else if (const auto* text = std::get_if<std::string_view>(&value)) {
     append_csv(line, *text);
   }

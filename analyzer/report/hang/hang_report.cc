@@ -84,9 +84,6 @@ class HangReport {
   Cell communicator_of(const metrics::StuckOperation& stuck) const {
     return text_.label(hang_.matches.operations[stuck.matched].communicator);
   }
-  static Cell rank_cell(const metrics::Position& position) {
-    return position.rank ? Cell(std::uint64_t{*position.rank}) : Cell();
-  }
   Cell job_rank_cell(const metrics::Position& position) const {
     const auto& ranks = text_.job_ranks().of(position.communicator);
     return position.rank && *position.rank < ranks.size()
@@ -302,7 +299,7 @@ class HangReport {
     for (std::uint32_t i = 0; i < hang_.operations.size(); ++i) {
       for (const Blocker& blocker : hang_.operations[i].blockers) {
         const metrics::Position& position = position_at(blocker.position);
-        table.rows.push_back({name_in_table(i), rank_cell(position), process_of(position).host,
+        table.rows.push_back({name_in_table(i), cell_of(position.rank), process_of(position).host,
                               pid_cell(position), std::string(why_name(blocker.why)),
                               blocker.stuck_in ? Cell(name_in_table(*blocker.stuck_in)) : Cell()});
       }
@@ -327,7 +324,7 @@ class HangReport {
       const metrics::Position& position = position_at(open.position);
       const auto& operation = traces_.files[position.file].operations[open.operation];
       table.rows.push_back(
-          {text_.label(position.communicator), rank_cell(position), text_.name_of(operation),
+          {text_.label(position.communicator), cell_of(position.rank), text_.name_of(operation),
            std::string(open.is_send ? "send" : "receive"), std::uint64_t{open.peer},
            std::uint64_t{open.channel}, std::string(waits_for_name(open.waits_for)), open.transfers,
            open.longest_ns});
@@ -405,7 +402,7 @@ class HangReport {
         continue;
       }
       const model::TraceFile& file = traces_.files[position.file];
-      std::vector<Cell> row = {text_.label(position.communicator), rank_cell(position),
+      std::vector<Cell> row = {text_.label(position.communicator), cell_of(position.rank),
                                job_rank_cell(position), file.process.host, pid_cell(position)};
       if (stuck.contains(i)) {
         const metrics::Front& front = position.fronts.front();

@@ -24,27 +24,14 @@ using model::KinetoCall;
 constexpr std::string_view kSteps = "ProfilerStep";
 
 std::string_view proof_text(metrics::WaitProof proof) {
-  switch (proof) {
-    case metrics::WaitProof::kRecorded:
-      return "recorded";
-    case metrics::WaitProof::kCopy:
-      return "copy";
-    case metrics::WaitProof::kInferred:
-      break;
-  }
-  return "inferred";
+  constexpr std::string_view kNames[] = {"recorded", "copy", "inferred"};
+  return kNames[static_cast<std::size_t>(proof)];
 }
 
 Cell left_out_cell(LeftOut why) {
-  switch (why) {
-    case LeftOut::kSameId:
-      return std::string("same External id");
-    case LeftOut::kNoId:
-      return std::string("no External id");
-    case LeftOut::kNot:
-      break;
-  }
-  return {};
+  return why == LeftOut::kNot
+             ? Cell()
+             : cell_of(why == LeftOut::kSameId ? "same External id" : "no External id");
 }
 
 // The name of a kernel for a table: "gemm_kernel" of "void at::gemm_kernel<float>(float*)".

@@ -226,17 +226,8 @@ void write_clocks(JsonWriter& json, const align::Alignment& alignment) {
 }
 
 const char* identity_name(match::Identity identity) {
-  switch (identity) {
-    case match::Identity::kHash:
-      return "hash";
-    case match::Identity::kSole:
-      return "sole";
-    case match::Identity::kOrder:
-      return "order_of_creation";
-    case match::Identity::kAlone:
-      return "unknown";
-  }
-  return "";
+  constexpr const char* kNames[] = {"hash", "sole", "order_of_creation", "unknown"};
+  return kNames[static_cast<std::size_t>(identity)];
 }
 
 void write_communicator(JsonWriter& json, const Summary& summary, std::size_t index,

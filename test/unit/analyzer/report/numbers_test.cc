@@ -15,6 +15,14 @@ TEST_CASE("numbers have fixed decimals") {
   CHECK(fixed(0, 2) == "0.00");
   CHECK(fixed(1e22, 0) == "10000000000000000000000");
   CHECK(fixed(std::numeric_limits<double>::max(), 3).size() == 313);
+  CHECK(fixed(-0.004, 2) == "0.00");
+  CHECK(fixed(-0.006, 2) == "-0.01");
+}
+
+TEST_CASE("a number for programs loses nothing") {
+  CHECK(fixed(1e-12, kAllDecimals) == "1e-12");
+  CHECK(fixed(-0.1, kAllDecimals) == "-0.1");
+  CHECK(fixed(-0.0, kAllDecimals) == "0");
 }
 
 TEST_CASE("sizes are for people") {
@@ -23,6 +31,8 @@ TEST_CASE("sizes are for people") {
   CHECK(human_bytes(4U << 20U) == "4 MiB");
   CHECK(human_bytes(1536) == "1.5 KiB");
   CHECK(human_bytes(std::numeric_limits<std::uint64_t>::max()) == "16.0 EiB");
+  CHECK(signed_bytes(-1536) == "-1.5 KiB");
+  CHECK(signed_bytes(65536) == "64 KiB");
 }
 
 TEST_CASE("two sizes that would be shown alike are found") {
@@ -47,6 +57,17 @@ TEST_CASE("JSON is escaped and indented") {
   CHECK(json.finish() == "{\n  \"a\\\"b\": \"\\u0001\\\\\",\n  \"empty\": []\n}\n");
 }
 
+TEST_CASE("JSON is UTF-8, and has no number that is none") {
+  JsonWriter json;
+  json.begin_row();
+  json.text({}, "a\xFF\x62");
+  json.text({}, "\xC3\xA9");
+  json.number({}, std::numeric_limits<double>::infinity(), 2);
+  json.number({}, 0.5, 2);
+  json.end_row();
+  CHECK(json.finish() == "[\"a?b\", \"\xC3\xA9\", null, 0.50]\n");
+}
+
 TEST_CASE("columns are aligned by what the terminal shows") {
   TextTable table({{"name", "", false}, {"n", "us", true}});
   table.add_row({"\xC3\xA9t\xC3\xA9", "10"});
@@ -56,6 +77,7 @@ TEST_CASE("columns are aligned by what the terminal shows") {
         "           us\n"
         " \xC3\xA9t\xC3\xA9       10\n"
         " long one   7\n");
+  CHECK(TextTable({{"a|b", "", false}}).markdown() == "| a\\|b |\n|---|\n");
   CHECK(table.markdown() ==
         "| name | n (us) |\n|---|---:|\n| \xC3\xA9t\xC3\xA9 | 10 |\n| long one | 7 |\n");
 }
