@@ -27,6 +27,9 @@ struct StatusMeaning {
 inline constexpr char kHasError[] = "a finding of severity error";
 inline constexpr char kNothingFits[] =
     "nothing that was named could be read, or nothing in it fits the options that choose a part";
+inline constexpr char kRestsOnPart[] =
+    "no error was found, but something could not be read or is missing, so that the answer rests "
+    "on what is left";
 inline constexpr char kUsageOrExists[] =
     "the command line is wrong, or what is to be written exists (--force replaces it) or cannot be "
     "made";

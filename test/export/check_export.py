@@ -21,7 +21,7 @@ OPTIONS = ["--hosts", "2", "--ranks-per-host", "2", "--split", "2", "--steps", "
            "--straggler", "3:400", "--mismatch", "size:1:7", "--pattern",
            "AllReduce:8388608,AllReduce:65536:split,AllGather:4096"]
 TABLES = ("meta", "hosts", "processes", "communicators", "memberships", "operations", "frames", "calls",
-          "steps", "ranks", "findings")
+          "steps", "ranks", "kinds", "links", "findings")
 
 
 def run(*command, status=0):
@@ -108,7 +108,7 @@ def check_csv(database, directory):
 def check_documentation(database, text):
     for table in TABLES:
         section = re.search(rf"^### {table}\n(.*?)(?=^##)", text, re.M | re.S).group(1)
-        documented = set(re.findall(r"`([a-z_]+)`", section))
+        documented = set(re.findall(r"`([a-z0-9_]+)`", section))
         columns = {row["name"] for row in database.execute(f"PRAGMA table_info({table})")}
         assert columns <= documented, (table, columns - documented)
     queries = re.findall(r"```sql\n(.*?)```", text, re.S)
@@ -119,10 +119,106 @@ def check_documentation(database, text):
     return queries
 
 
+def said(ringside, *words):
+    """The JSON of a command, whatever it thinks of the job."""
+    return json.loads(subprocess.run([*EMULATOR, ringside, *words, "--format", "json"], capture_output=True,
+                                     timeout=60, check=False).stdout)
+
+
 def answered(ringside, traces, query):
-    out = subprocess.run([*EMULATOR, ringside, "query", "--format", "json", traces, query], check=True,
-                         capture_output=True, timeout=60).stdout
-    return json.loads(out)["tables"]["rows"]["rows"]
+    return said(ringside, "query", traces, query)["tables"]["rows"]["rows"]
+
+
+def is_near(one, other, by):
+    return one == other if one is None or other is None else abs(one - other) <= by
+
+
+def check_views(ringside, traces):
+    """Views give what the commands give, row by row."""
+    rows = {view: answered(ringside, traces, f"SELECT * FROM {view}")
+            for view in ("worst_rows", "slow_links", "rank_times", "mismatches")}
+    kinds = sorted(rows["worst_rows"], key=lambda row: json.dumps(
+        [row[key] for key in ("run", "communicator", "function", "bytes", "algorithm", "protocol")]))
+    wanted = sorted(
+        ({"run": of["run"], "communicator": of["label"], **row}
+         for of in said(ringside, "summary", traces)["communicators"] for row in of["rows"]),
+        key=lambda row: json.dumps([row[key] for key in (
+            "run", "communicator", "function", "bytes", "algorithm", "protocol")]))
+    assert len(kinds) == len(wanted) > 0
+    for row, other in zip(kinds, wanted):
+        for key in ("run", "communicator", "function", "bytes", "datatype", "times_from"):
+            assert row[key] == other[key], (key, row, other)
+        assert row["operations"] == other["count"], (row, other)
+        assert is_near(row["busy_ns"], other["time_median_us"] and other["time_median_us"] * 1000, 1), (row, other)
+        assert is_near(row["busy_p99_ns"], other["time_p99_us"] and other["time_p99_us"] * 1000, 1), (row, other)
+        assert is_near(row["busbw_gb_s"], other["busbw_gb_s"], 1e-6), (row, other)
+    links = said(ringside, "network", "--top=0", traces)["tables"]["links"]["rows"]
+    assert len(rows["slow_links"]) == len(links) > 0
+    for row, other in zip(rows["slow_links"], links):
+        assert (row["communicator"], row["rank"], row["host"], row["peer"], row["channel"], row["bytes"],
+                row["transfers"], "send" if row["is_send"] else "receive") == (
+                    other["communicator"], other["rank"], other["host"], other["peer"], other["channel"],
+                    other["bytes"], other["steps"], other["direction"]), (row, other)
+        for key, by, name in (("gb_s", 0.006, "throughput_gb_s"), ("slow_factor", 0.06, "slow_factor"),
+                              ("time_ns", 0.01, "time_ns"), ("step_median_ns", 0.5, "step_median_ns")):
+            assert is_near(row[key], other[name], by), (key, row, other)
+    by_rank = {(row["run"], row["rank"]): row for row in said(ringside, "stragglers", traces)["tables"]["ranks"]["rows"]}
+    assert len(by_rank) == len(rows["rank_times"])
+    for row in rows["rank_times"]:
+        other = by_rank[row["run"], row["global_rank"]]
+        assert (row["host"], row["pid"], row["operations"], row["own_ns"], row["waited_ns"]) == (
+            other["host"], other["pid"], other["kernels"], other["own_ns"], other["waited_ns"]), (row, other)
+        assert is_near(row["cost_percent"], other["cost_percent"], 0.06)
+    sides = said(ringside, "match", traces)["tables"]["sides"]["rows"]
+    assert {(row["communicator"], f"{row['function']} #{row['number']}", row["verdict"], row["differs_in"])
+            for row in rows["mismatches"]} == {
+                (row["communicator"], row["operation"], row["verdict"], row["differs_in"])
+                for row in sides if row["verdict"] != "not recorded"}
+    return rows
+
+
+def check_numbers(ringside, traces):
+    """What a table shows, and what JSON has, of values that traces seldom have."""
+    (row,) = answered(ringside, traces, "SELECT 1e-12 AS small, 0.1 AS tenth, -5 AS below, x'00ff' AS blob,"
+                      " CAST(x'41ff42' AS TEXT) AS text, duration(-1500) AS long, size(-65536) AS large,"
+                      " size('x') AS no_number, 9007199254740993 AS whole, char(0) AS zero")
+    assert row == {"small": 1e-12, "tenth": 0.1, "below": -5, "blob": "X'00FF'", "text": "A?B", "long": "-1.50 us",
+                   "large": "-64 KiB", "no_number": None, "whole": 9007199254740993, "zero": "\0"}, row
+
+    def shown(query, *options):
+        return subprocess.run([*EMULATOR, ringside, "query", *options, traces, query], capture_output=True,
+                              timeout=60, check=False).stdout.decode()
+    shown_row = shown("SELECT -3 AS a_ns, -2048 AS b_bytes, -0.001 AS c, 0.001 AS d").splitlines()[1]
+    assert shown_row.split() == ["-3", "ns", "-2", "KiB", ">-0.01", "<0.01"], shown_row
+    assert "no rows" in shown("SELECT 1 WHERE 0")
+    head = shown('SELECT 1 AS "a|b"', "--format=markdown").splitlines()
+    assert any("a\\|b" in line for line in head), head
+
+
+def check_limits(ringside, traces):
+    """A query that would take all time, memory or disk is stopped, and others are refused in words."""
+    endless = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) "
+    for query, options, why in (
+            (endless + "SELECT count(*) FROM n", ("--seconds=1",), "--seconds"),
+            (endless + "SELECT max(instr(printf('%.*c', 9000000, 'a'), printf('%.*c', 4500000, 'a') || i)) FROM n",
+             ("--seconds=1",), "--seconds"),
+            (endless + "SELECT printf('%.*c', 9000000, 'a') AS text FROM n", ("--top=0",), "1 GiB of memory"),
+            (endless + "SELECT printf('%.*c', 9000000, 'a') || i AS text FROM n ORDER BY 1", (), "1 GiB of memory"),
+            ("VACUUM", (), "only SELECT"), ("VACUUM INTO 'other.sqlite'", (), "only SELECT"),
+            ("BEGIN", (), "only SELECT"), ("REINDEX", (), "only SELECT"), ("ANALYZE", (), "only SELECT"),
+            ("DROP TABLE calls", (), "only SELECT"), ("PRAGMA hard_heap_limit = 0", (), "only SELECT"),
+            ("SELECT nothing FROM calls", (), "--views` lists")):
+        assert why in run(ringside, "query", *options, traces, query, status=2), query
+    assert "--views" in run(ringside, "query", "--views", "SELECT 1", status=2)
+
+
+def check_damage(generate, ringside, there):
+    """A query on what is left of the traces says so by its status, as `match` does."""
+    for name, options in (("cut", ("--truncate", "1")), ("lost", ("--lose", "1")), ("killed", ("--end", "killed"))):
+        run(generate, there / name, "--hosts", "2", "--ranks-per-host", "2", "--iterations", "5", *options)
+        run(ringside, "query", there / name, "SELECT * FROM rank_times", status=4)
+    (there / "cut" / "ringside.none.json").write_text("no trace", encoding="utf-8")
+    assert "ringside.none.json" in run(ringside, "query", there / "cut", "SELECT 1", status=4)
 
 
 def check_query(ringside, traces, database, queries):
@@ -143,18 +239,11 @@ def check_query(ringside, traces, database, queries):
     for view in (row["view"] for row in views["views"]["rows"]):
         rows[view] = answered(ringside, traces, f"SELECT * FROM {view}")
         assert all(set(row) == set(columns[view]) for row in rows[view]) and rows[view], view
-    said = json.loads(subprocess.run([*EMULATOR, ringside, "stragglers", "--format", "json", traces],
-                                     capture_output=True, timeout=60, check=False).stdout)
-    by_rank = {row["rank"]: row for row in said["tables"]["ranks"]["rows"]}
     assert rows["rank_times"][0]["global_rank"] == 3 == rows["last_ranks"][0]["global_rank"]
-    for row in rows["rank_times"]:
-        other = by_rank[row["global_rank"]]
-        assert (row["own_ns"], row["waited_ns"]) == (other["own_ns"], other["waited_ns"]), (row, other)
+    check_views(ringside, traces)
     assert len({row["number"] for row in rows["mismatches"]}) == 1
     assert len({row["bytes"] for row in rows["mismatches"]}) == 2, "one rank has another size"
     assert {row["verdict"] for row in rows["mismatches"]} == {"size mismatch"}
-    slowest = [row["gb_s"] for row in rows["slow_links"]]
-    assert slowest == sorted(slowest), slowest
     for query in ("DELETE FROM calls", "PRAGMA query_only = 0", "ATTACH 'other.sqlite' AS other",
                   "SELECT 1; SELECT 2", "SELECT nothing FROM calls", ""):
         run(ringside, "query", traces, query, status=2)
@@ -185,6 +274,19 @@ def main():
         assert target.read_bytes() == before
         run(ringside, "export", "--force", "--sqlite", target, traces)
         assert target.read_bytes() == before, "the same input gives the same bytes"
+
+        check_numbers(ringside, traces)
+        check_limits(ringside, traces)
+        check_damage(generate, ringside, there)
+        several = there / "several"  # runs; one has an operation that never ends, and a slow link
+        for number, options in enumerate((("--slow-link", "1:2:0:4"), ("--hang", "2:20"))):
+            run(generate, several / str(number), *OPTIONS, *options)
+            for path in (several / str(number)).glob("*.json"):
+                text = path.read_text(encoding="utf-8").replace('"run_id":"0x1', f'"run_id":"0x{number + 1}')
+                text = text.replace('"job":"generated"', f'"job":"generated {number}"')
+                (several / f"{number}-{path.name}").write_text(text, encoding="utf-8")
+        views = check_views(ringside, several)
+        assert {row["run"] for row in views["worst_rows"]} == {1, 2}
 
         part = there / "part.sqlite"
         run(ringside, "export", "--sqlite", part, "--func", "AllGather", traces)

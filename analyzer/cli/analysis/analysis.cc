@@ -492,6 +492,16 @@ bool is_one_of(const std::string& path, const std::vector<std::string>& inputs,
          });
 }
 
+ExitStatus status_of_verdicts(const Analysis& analysis, const AnalysisOptions& options) {
+  const bool is_chosen = match::chooses_files(options.selection);
+  const auto& files = analysis.traces.files;
+  const bool is_whole =
+      report::count_unread(analysis.traces, analysis.problems) == 0 &&
+      std::all_of(files.begin(), files.end(), [](const auto& file) { return file.closed; }) &&
+      (is_chosen || match::most_ranks_without_trace(analysis.matches.communicators) == 0);
+  return is_whole ? kExitOk : kExitIncomplete;
+}
+
 ExitStatus show_document(const report::Document& document, const AnalysisOptions& options,
                          ExitStatus status) {
   if (status == kExitOk || status == kExitIncomplete) {

@@ -153,6 +153,9 @@ Analysis* keep_until_exit(std::unique_ptr<Analysis> analysis);
 bool is_one_of(const std::string& path, const std::vector<std::string>& inputs,
                const model::Traces& traces);
 
+/// kExitIncomplete if an answer on all ranks rests on a part of them, or of their records.
+ExitStatus status_of_verdicts(const Analysis& analysis, const AnalysisOptions& options);
+
 /// Prints the document in the format that was asked for. kExitUsage, after a message on stderr, if
 /// there is no such table for CSV; else `status`.
 ExitStatus show_document(const report::Document& document, const AnalysisOptions& options,

@@ -149,17 +149,6 @@ constexpr char kIterationsExample[] =
     "  ringside iterations --series --format csv traces/\tall in their order, to be drawn\n"
     "  ringside iterations --period 12 traces/\tof 12 operations, if it chose another length\n";
 
-// A verdict that rests on a part of the ranks, or of their records, is none on the job.
-ExitStatus status_of_verdicts(const Analysis& analysis, const AnalysisOptions& options) {
-  const bool is_chosen = match::chooses_files(options.selection);
-  const auto& files = analysis.traces.files;
-  const bool is_whole =
-      report::count_unread(analysis.traces, analysis.problems) == 0 &&
-      std::all_of(files.begin(), files.end(), [](const auto& file) { return file.closed; }) &&
-      (is_chosen || match::most_ranks_without_trace(analysis.matches.communicators) == 0);
-  return is_whole ? kExitOk : kExitIncomplete;
-}
-
 // Which statuses a command has: of figures alone, of findings, or of verdicts on all ranks.
 enum class Judges : std::uint8_t { kNothing, kFindings, kVerdicts };
 
@@ -172,11 +161,7 @@ std::string statuses_of(Judges judges) {
     case Judges::kVerdicts:
       break;
   }
-  return exit_statuses({{1, kHasError},
-                        {3, kNothingFits},
-                        {4,
-                         "no error was found, but something could not be read or is missing, so "
-                         "that the verdicts rest on what is left"}});
+  return exit_statuses({{1, kHasError}, {3, kNothingFits}, {4, kRestsOnPart}});
 }
 
 // The command, to which options of its own may be added. `make` makes the document.

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <csignal>
 #include <string>
+#include <string_view>
+#include <unistd.h>
 #include <utility>
 
 #include "analyzer/cli/analysis/analysis.h"
@@ -13,6 +16,7 @@ namespace {
 
 struct QueryOptions : AnalysisOptions {
   bool lists_views = false;
+  unsigned seconds = 0;  // that the query may take; 0: any time
 };
 
 constexpr char kQueryExample[] =
@@ -35,7 +39,8 @@ void add_columns(report::QueryDatabase& database, const std::string& name, bool 
   constexpr std::size_t kWidth = 80;
   std::string first = name;
   std::string columns;
-  for (const report::CellColumn& column : database.answer("SELECT * FROM " + name, 0, 0).columns) {
+  for (const report::CellColumn& column :
+       database.answer("SELECT * FROM " + name, 0, false).columns) {
     if (is_for_people && columns.size() + column.key.size() > kWidth) {
       table.rows.push_back({std::exchange(first, ""), std::exchange(columns, "") + ','});
     }
@@ -66,12 +71,21 @@ ExitStatus usage_trouble(const std::string& text) {
   return kExitUsage;
 }
 
-constexpr int kDecimals = 9;  // for programs
+// A single step of SQLite may take any time, so the process ends, whatever it is at.
+void end_late(int /*signal*/) {
+  constexpr std::string_view kLate =
+      "ringside query: the query takes longer than --seconds allows, and was stopped\n";
+  [[maybe_unused]] const ssize_t written = write(STDERR_FILENO, kLate.data(), kLate.size());
+  _exit(kExitUsage);
+}
 
 ExitStatus run_query(const QueryOptions& given) {
   const auto database = report::make_query_database();
   if (database == nullptr) {
     return usage_trouble("this ringside was built without SQLite; build it with libsqlite3-dev");
+  }
+  if (given.lists_views && !given.inputs.empty()) {
+    return usage_trouble("--views lists what can be asked, and takes neither traces nor a query");
   }
   if (given.lists_views) {
     return show_document(views_document(*database, given.is_for_people()), given, kExitOk);
@@ -84,7 +98,7 @@ ExitStatus run_query(const QueryOptions& given) {
   options.inputs.pop_back();
   // Reading the traces may take long, so the query is judged first.
   if (const std::string trouble = database->trouble_with(sql); !trouble.empty()) {
-    tell("ringside query: " + trouble + "; `ringside query --views` lists tables and columns");
+    tell("ringside query: " + trouble);
     return kExitUsage;
   }
   const auto analysis = analyse(options);
@@ -95,14 +109,20 @@ ExitStatus run_query(const QueryOptions& given) {
                     {});
   report::Document document{"query", {}, {}, {}, {}};
   if (database->finish()) {
-    document.tables.push_back(
-        database->answer(sql, options.most_rows(), options.is_for_people() ? 2 : kDecimals));
+    std::signal(SIGALRM, end_late);
+    alarm(options.seconds);
+    document.tables.push_back(database->answer(sql, options.most_rows(), options.is_for_people()));
+    alarm(0);
   }
   if (!database->error().empty()) {
     tell("ringside query: " + database->error());
     return kExitUsage;
   }
-  return show_document(document, options, kExitOk);
+  if (document.tables.front().rows.empty()) {
+    document.sentences.emplace_back("The answer has no rows.");
+  }
+  return print_document(std::move(document), *analysis, options,
+                        status_of_verdicts(*analysis, options));
 }
 
 }  // namespace
@@ -114,13 +134,17 @@ void add_query(CLI::App& app, Chosen& chosen) {
   add_analysis_options(*command, *options);
   add_kineto_option(*command, *options);
   add_dump_options(*command, *options);
-  command->remove_option(command->get_option("--align-report"));
   command->get_option("DIR_OR_FILE")->required(false);
   command->add_flag("--views", options->lists_views, "List the views and the tables");
+  command->add_option("--seconds", options->seconds, "Stop a query that takes longer")
+      ->type_name("SECONDS")
+      ->check(CLI::Range(1U, 86400U));
   command->formatter(std::make_shared<HelpFormatter>(" SQL"));
   set_command(*command, kQueryExample,
-              {{2, "the command line or the query is wrong"}, {3, kNothingFits}}, options, chosen,
-              run_query);
+              {{2, "the command line or the query is wrong, or it takes too much time or memory"},
+               {3, kNothingFits},
+               {4, kRestsOnPart}},
+              options, chosen, run_query);
 }
 
 }  // namespace ringside::cli

@@ -14,7 +14,6 @@
 #include "analyzer/match/group_patterns.h"
 #include "analyzer/match/verdict/describe.h"
 #include "analyzer/match/verdict/function_mismatch.h"
-#include "analyzer/metrics/rows/rows.h"
 #include "analyzer/model/call_site.h"
 #include "analyzer/model/saturating.h"
 #include "analyzer/report/summary/summary.h"
@@ -188,6 +187,7 @@ constexpr ColumnOf<CommunicatorRow> kCommunicators[] = {
     {"run", "INTEGER NOT NULL", [](auto& row) { return row_id(row.communicator.run); }},
     {"name", "TEXT", [](auto& row) { return std::string_view(row.communicator.name); }},
     {"hash", "TEXT", [](auto& row) { return std::string_view(row.communicator.hash); }},
+    {"label", "TEXT NOT NULL", [](auto& row) { return std::string_view(row.label); }},
     {"nranks", "INTEGER NOT NULL", [](auto& row) { return row.communicator.nranks; }},
     {"nranks_inferred", "INTEGER NOT NULL",
      [](auto& row) { return row.communicator.nranks_inferred; }},
@@ -381,6 +381,70 @@ constexpr ColumnOf<RankRow> kRanks[] = {
     {"cost_least_percent", "REAL", [](auto& row) { return cost_of(row, &replay::Cost::least); }},
     {"cost_most_percent", "REAL", [](auto& row) { return cost_of(row, &replay::Cost::most); }}};
 
+using metrics::Figure;
+using metrics::Row;
+
+// A figure of the times of a kind, and of its bandwidths.
+template <auto kTimes, auto kWhich = &metrics::Spread::median, auto kBound = &Figure::best>
+constexpr auto kTime = [](auto& kind) {
+  const std::optional<metrics::Spread>& times = kind.row.*kTimes;
+  return times ? value_of((*times).*kWhich.*kBound) : ExportValue();
+};
+template <auto kBandwidth>
+constexpr auto kBest = [](auto& kind) {
+  const std::optional<Figure>& figure = kind.row.*kBandwidth;
+  return figure ? value_of(figure->best) : ExportValue();
+};
+
+constexpr ColumnOf<KindRow> kKinds[] = {
+    {"id", "INTEGER PRIMARY KEY", [](auto& kind) { return kind.id; }},
+    {"communicator_id", "INTEGER NOT NULL REFERENCES communicators(id)",
+     [](auto& kind) { return row_id(kind.communicator); }},
+    {"function", "TEXT NOT NULL", [](auto& kind) { return std::string_view(kind.row.function); }},
+    {"bytes", "INTEGER", [](auto& kind) { return kind.row.bytes; }},
+    {"datatype", "TEXT", [](auto& kind) { return std::string_view(kind.row.datatype); }},
+    {"algorithm", "TEXT", [](auto& kind) { return std::string_view(kind.row.algorithm); }},
+    {"protocol", "TEXT", [](auto& kind) { return std::string_view(kind.row.protocol); }},
+    {"times_from", "TEXT NOT NULL",
+     [](auto& kind) { return std::string_view(times_from_name(kind.row.times_from)); }},
+    {"is_grouped", "INTEGER NOT NULL", [](auto& kind) { return kind.row.is_grouped; }},
+    {"operations", "INTEGER NOT NULL", [](auto& kind) { return kind.row.count; }},
+    {"busy_ns", "REAL", kTime<&Row::busy>},
+    {"busy_least_ns", "REAL",
+     [](auto& kind) {
+       const auto& least = kTime<&Row::busy, &metrics::Spread::median, &Figure::least>;
+       return kind.row.is_least_open() ? ExportValue() : least(kind);
+     }},
+    {"busy_most_ns", "REAL", kTime<&Row::busy, &metrics::Spread::median, &Figure::most>},
+    {"busy_p99_ns", "REAL", kTime<&Row::busy, &metrics::Spread::p99>},
+    {"wall_ns", "REAL", kTime<&Row::wall>},
+    {"wait_ns", "REAL", kTime<&Row::wait>},
+    {"waited_ns", "INTEGER NOT NULL", [](auto& kind) { return kind.row.waited_ns; }},
+    {"algbw_gb_s", "REAL", kBest<&Row::algbw_gb_s>},
+    {"busbw_gb_s", "REAL", kBest<&Row::busbw_gb_s>}};
+
+constexpr ColumnOf<LinkRow> kLinks[] = {
+    {"id", "INTEGER PRIMARY KEY", [](auto& row) { return row.id; }},
+    {"membership_id", "INTEGER NOT NULL REFERENCES memberships(id)",
+     [](auto& row) { return row.membership_id; }},
+    {"process_id", "INTEGER NOT NULL REFERENCES processes(id)",
+     [](auto& row) { return row_id(row.link.file); }},
+    {"peer", "INTEGER", [](auto& row) { return row.link.peer; }},
+    {"channel", "INTEGER NOT NULL", [](auto& row) { return row.link.channel; }},
+    {"is_send", "INTEGER NOT NULL", [](auto& row) { return row.link.is_send; }},
+    {"transfers", "INTEGER NOT NULL", [](auto& row) { return row.link.transfers; }},
+    {"bytes", "INTEGER", [](auto& row) { return value_if(row.link.bytes > 0, row.link.bytes); }},
+    {"gb_s", "REAL", [](auto& row) { return row.link.throughput.gb_s(); }},
+    {"least_gb_s", "REAL", [](auto& row) { return row.link.throughput.least_gb_s(); }},
+    {"most_gb_s", "REAL", [](auto& row) { return row.link.throughput.most_gb_s(); }},
+    {"step_median_ns", "REAL", [](auto& row) { return row.link.step_median_ns; }},
+    {"gpu_wait_ns", "REAL NOT NULL", [](auto& row) { return row.link.gpu_wait_ns; }},
+    {"peer_wait_ns", "REAL NOT NULL", [](auto& row) { return row.link.peer_wait_ns; }},
+    {"transfer_ns", "REAL NOT NULL", [](auto& row) { return row.link.transfer_ns; }},
+    {"flush_ns", "REAL NOT NULL", [](auto& row) { return row.link.flush_ns; }},
+    {"slow_factor", "REAL",
+     [](auto& row) { return row.link.slow ? value_of(row.link.slow->factor) : ExportValue(); }}};
+
 constexpr ColumnOf<FindingRow> kFindings[] = {
     {"id", "INTEGER PRIMARY KEY", [](auto& row) { return row.id; }},
     {"severity", "TEXT NOT NULL", [](auto& row) { return severity_name(row.finding.severity); }},
@@ -405,7 +469,8 @@ constexpr std::tuple kColumns{
     std::span{kMeta},          std::span{kHosts},       std::span{kProcesses},
     std::span{kCommunicators}, std::span{kMemberships}, std::span{kOperations},
     std::span{kFrames},        std::span{kCalls},       std::span{kSteps},
-    std::span{kRanks},         std::span{kFindings}};
+    std::span{kRanks},         std::span{kKinds},       std::span{kLinks},
+    std::span{kFindings}};
 
 }  // namespace
 
@@ -421,6 +486,8 @@ const std::array<ExportTable, kExportTableCount>& export_tables() {
       table("calls", kCalls, kCallIndices),
       table("steps", kSteps, kStepIndices),
       table("ranks", kRanks),
+      table("kinds", kKinds),
+      table("links", kLinks),
       table("findings", kFindings)};
   return tables;
 }
@@ -449,6 +516,8 @@ template void add_row(ExportSink& sink, const FrameRow& row);
 template void add_row(ExportSink& sink, const CallRow& row);
 template void add_row(ExportSink& sink, const StepRow& row);
 template void add_row(ExportSink& sink, const RankRow& row);
+template void add_row(ExportSink& sink, const KindRow& row);
+template void add_row(ExportSink& sink, const LinkRow& row);
 template void add_row(ExportSink& sink, const FindingRow& row);
 
 }  // namespace ringside::report

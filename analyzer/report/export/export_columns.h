@@ -12,6 +12,8 @@
 #include "analyzer/align/alignment.h"
 #include "analyzer/facts/facts.h"
 #include "analyzer/match/matcher.h"
+#include "analyzer/metrics/network/network.h"
+#include "analyzer/metrics/rows/rows.h"
 #include "analyzer/replay/run_replay.h"
 #include "analyzer/report/document/document.h"
 #include "analyzer/report/export/export_sink.h"
@@ -49,6 +51,7 @@ struct CommunicatorRow {
   std::size_t index;
   const match::Communicator& communicator;
   std::optional<std::uint32_t> inside;
+  std::string label;
 };
 
 struct MembershipRow {
@@ -116,6 +119,22 @@ struct RankRow {
 
   const replay::JobRank& job_rank() const { return replay.job().ranks[rank]; }
   const replay::RankFigures& figures() const { return replay.ranks()[rank]; }
+};
+
+/// Operations of one kind, as `ringside summary` has them.
+struct KindRow {
+  static constexpr ExportTableId kTable = ExportTableId::kKinds;
+  std::int64_t id;
+  std::size_t communicator;
+  const metrics::Row& row;
+};
+
+/// A link, as `ringside network` has it.
+struct LinkRow {
+  static constexpr ExportTableId kTable = ExportTableId::kLinks;
+  std::int64_t id;
+  std::int64_t membership_id;
+  const metrics::Link& link;
 };
 
 struct FindingRow {

@@ -36,9 +36,11 @@ enum class ExportTableId : std::size_t {
   kCalls,
   kSteps,
   kRanks,
+  kKinds,
+  kLinks,
   kFindings,
 };
-inline constexpr std::size_t kExportTableCount = 11;
+inline constexpr std::size_t kExportTableCount = 13;
 
 /// By ExportTableId: each table comes behind those that it refers to.
 const std::array<ExportTable, kExportTableCount>& export_tables();

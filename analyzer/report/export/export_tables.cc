@@ -13,6 +13,7 @@
 #include "analyzer/report/export/export_columns.h"
 #include "analyzer/report/match_report.h"
 #include "analyzer/report/summary/stragglers_report.h"
+#include "analyzer/report/summary/summary.h"
 
 #ifndef RINGSIDE_VERSION
 #error "RINGSIDE_VERSION is defined by analyzer/CMakeLists.txt"
@@ -89,7 +90,8 @@ class Exporter {
     const auto memberships = match::find_memberships(traces_, matches_);
     const auto& communicators = matches_.communicators;
     for (std::size_t c = 0; c < communicators.size(); ++c) {
-      add_row(sink_, CommunicatorRow{c, communicators[c], memberships[c].inside});
+      add_row(sink_, CommunicatorRow{c, communicators[c], memberships[c].inside,
+                                     label_of(communicators[c])});
     }
     std::int64_t id = 0;
     for (std::size_t c = 0; c < communicators.size(); ++c) {
@@ -197,12 +199,34 @@ class Exporter {
     }
   }
 
+  void add_kinds(const std::vector<metrics::CommunicatorRows>& communicators) {
+    std::int64_t id = 0;
+    for (std::size_t c = 0; c < communicators.size(); ++c) {
+      for (const metrics::Row& row : communicators[c].rows) {
+        add_row(sink_, KindRow{++id, c, row});
+      }
+    }
+  }
+
+  void add_links(const metrics::Network& network) {
+    std::int64_t id = 0;
+    for (const metrics::Link& link : network.links) {
+      add_row(sink_, LinkRow{++id, membership_id(link.communicator, link.member), link});
+    }
+  }
+
   void add_findings() {
     std::vector<Document> documents = {
         match_document(traces_, matches_, alignment_, kFindingsDescribed)};
     if (tells_moments_) {
-      const replay::Replays replays = replay::find_replays(facts_, metrics::RowsBy::kCaller);
+      constexpr metrics::RowsBy kBy = metrics::RowsBy::kCaller;
+      replay::PartsFinder finder(facts_, kBy);
+      add_kinds(metrics::make_rows(
+          facts_, metrics::RowsBy::kKind,
+          [&](std::size_t thread, const facts::SeenOperation& seen) { finder.add(thread, seen); }));
+      const replay::Replays replays = replay::make_replays(finder.take(), traces_, matches_, kBy);
       add_ranks(replays);
+      add_links(metrics::find_network(traces_, alignment_));
       documents.push_back(stragglers_document(replays));
     }
     std::int64_t id = 0;

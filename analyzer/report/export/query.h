@@ -26,14 +26,14 @@ std::span<const View> query_views();
 /// The tables and views in memory. Rows are added first; finish() makes them ready to be asked.
 class QueryDatabase : public ExportSink {
  public:
-  /// Returns the trouble with a query, as a sentence; empty if it can be answered. A query is one
-  /// SELECT that changes nothing. This needs no rows.
+  /// Returns the trouble with a query, as a sentence with what helps; empty if it can be answered.
+  /// A query is one SELECT that changes nothing. This needs no rows.
   virtual std::string trouble_with(const std::string& sql) = 0;
 
-  /// The answer, with at most so many rows (0: all), and numbers with so many decimals. Columns
-  /// whose names end with `_ns` are durations, those that end with `bytes` are sizes. A query that
-  /// fails sets error().
-  virtual Table answer(const std::string& sql, std::size_t most_rows, int decimals) = 0;
+  /// The answer, with at most so many rows (0: all), and numbers as people read them or whole.
+  /// Columns whose names end with `_ns` are durations, those that end with `bytes` are sizes. A
+  /// query that fails sets error().
+  virtual Table answer(const std::string& sql, std::size_t most_rows, bool is_for_people) = 0;
 };
 
 /// Nothing in a build without SQLite.

@@ -4,6 +4,7 @@
 #include <string_view>
 #include <vector>
 
+#include "analyzer/model/printable.h"
 #include "analyzer/report/document/numbers.h"
 #include "analyzer/report/export/query.h"
 #include "analyzer/report/export/sqlite_tables.h"
@@ -11,18 +12,17 @@
 namespace ringside::report {
 namespace {
 
-// duration(ns) and size(bytes): the texts that tables have.
-void answer_duration(sqlite3_context* context, int /*count*/, sqlite3_value** values) {
-  if (sqlite3_value_type(values[0]) != SQLITE_NULL) {
-    const std::string text = human_duration(sqlite3_value_double(values[0]));
-    sqlite3_result_text(context, text.c_str(), -1, SQLITE_TRANSIENT);
-  }
-}
+// How much memory the rows of an answer may take, and SQLite besides the tables to find them.
+constexpr std::size_t kMostAnswer_bytes = std::size_t{1} << 30;
+constexpr char kTooLarge[] =
+    "the query needs more than 1 GiB of memory: ask for fewer rows (LIMIT, WHERE), or for sums";
 
-void answer_size(sqlite3_context* context, int /*count*/, sqlite3_value** values) {
-  if (sqlite3_value_type(values[0]) != SQLITE_NULL && sqlite3_value_int64(values[0]) >= 0) {
-    const auto bytes = static_cast<std::uint64_t>(sqlite3_value_int64(values[0]));
-    const std::string text = human_bytes(bytes);
+// duration(ns) and size(bytes): the texts that tables have.
+template <std::string (*kText)(double)>
+void answer_text(sqlite3_context* context, int /*count*/, sqlite3_value** values) {
+  const int type = sqlite3_value_numeric_type(values[0]);
+  if (type == SQLITE_INTEGER || type == SQLITE_FLOAT) {
+    const std::string text = kText(sqlite3_value_double(values[0]));
     sqlite3_result_text(context, text.c_str(), -1, SQLITE_TRANSIENT);
   }
 }
@@ -39,7 +39,10 @@ int permit(void* /*unused*/, int action, const char* /*first*/, const char* /*se
 class Statement {
  public:
   Statement(sqlite3* database, const std::string& sql) {
+    // The tables themselves are made by statements that a query must not have.
+    sqlite3_set_authorizer(database, permit, nullptr);
     status_ = sqlite3_prepare_v2(database, sql.c_str(), -1, &statement_, &rest_);
+    sqlite3_set_authorizer(database, nullptr, nullptr);
   }
   Statement(const Statement&) = delete;
   Statement& operator=(const Statement&) = delete;
@@ -57,6 +60,22 @@ class Statement {
   int status_ = SQLITE_OK;
 };
 
+// X'00FF', as SQL writes it.
+std::string as_blob(std::string_view bytes) {
+  constexpr std::string_view kHex = "0123456789ABCDEF";
+  std::string text = "X'";
+  for (const char byte : bytes) {
+    text += kHex[static_cast<unsigned char>(byte) >> 4U];
+    text += kHex[static_cast<unsigned char>(byte) & 0xFU];
+  }
+  return text + '\'';
+}
+
+std::size_t bytes_of(const Cell& cell) {
+  const auto* const text = std::get_if<std::string>(&cell);
+  return sizeof(Cell) + (text != nullptr ? text->size() : 0);
+}
+
 Cell cell_in(sqlite3_stmt* statement, int column) {
   switch (sqlite3_column_type(statement, column)) {
     case SQLITE_INTEGER: {
@@ -68,9 +87,11 @@ Cell cell_in(sqlite3_stmt* statement, int column) {
     case SQLITE_NULL:
       return {};
     default: {
-      const auto* const text = static_cast<const char*>(sqlite3_column_blob(statement, column));
-      const int bytes = sqlite3_column_bytes(statement, column);
-      return std::string(text == nullptr ? "" : text, static_cast<std::size_t>(bytes));
+      const auto* const bytes = static_cast<const char*>(sqlite3_column_blob(statement, column));
+      const auto size = static_cast<std::size_t>(sqlite3_column_bytes(statement, column));
+      const std::string_view text = bytes == nullptr ? "" : std::string_view(bytes, size);
+      return sqlite3_column_type(statement, column) == SQLITE_BLOB ? as_blob(text)
+                                                                   : std::string(text);
     }
   }
 }
@@ -98,10 +119,10 @@ class SqliteQueries : public QueryDatabase {
     }
     if (tables_.error().empty()) {
       constexpr int kFlags = SQLITE_UTF8 | SQLITE_DETERMINISTIC;
-      sqlite3_create_function(tables_.database(), "duration", 1, kFlags, nullptr, answer_duration,
-                              nullptr, nullptr);
-      sqlite3_create_function(tables_.database(), "size", 1, kFlags, nullptr, answer_size, nullptr,
-                              nullptr);
+      sqlite3_create_function(tables_.database(), "duration", 1, kFlags, nullptr,
+                              answer_text<human_duration>, nullptr, nullptr);
+      sqlite3_create_function(tables_.database(), "size", 1, kFlags, nullptr,
+                              answer_text<signed_bytes>, nullptr, nullptr);
     }
     error_ = tables_.error();
   }
@@ -113,32 +134,37 @@ class SqliteQueries : public QueryDatabase {
 
   bool finish() override {
     tables_.finish();
+    tables_.run("PRAGMA temp_store = MEMORY");  // a query fills no disk
+    tables_.run(
+        "PRAGMA hard_heap_limit = " +
+        std::to_string(static_cast<std::size_t>(sqlite3_memory_used()) + kMostAnswer_bytes));
     error_ = tables_.error();
     return error_.empty();
   }
 
   std::string trouble_with(const std::string& sql) override {
-    const Guard guard(tables_.database());
     const Statement statement(tables_.database(), sql);
-    if (statement.status() == SQLITE_AUTH) {
+    // VACUUM is denied only once it runs. All that answers nothing is no SELECT.
+    if (statement.status() == SQLITE_AUTH ||
+        (statement.get() != nullptr && sqlite3_column_count(statement.get()) == 0)) {
       return "only SELECT is possible here; `ringside export --sqlite FILE` makes a database to "
              "change";
     }
-    if (statement.status() != SQLITE_OK) {
-      return sqlite3_errmsg(tables_.database());
-    }
-    return statement.get() == nullptr ? "the query is empty"
-           : statement.has_more()     ? "give one query at a time"
-                                      : "";
+    const std::string trouble = statement.status() != SQLITE_OK ? sqlite3_errmsg(tables_.database())
+                                : statement.get() == nullptr    ? "the query is empty"
+                                : statement.has_more()          ? "give one query at a time"
+                                                                : "";
+    return trouble.empty() ? trouble
+                           : trouble + "; `ringside query --views` lists tables and columns";
   }
 
-  Table answer(const std::string& sql, std::size_t most_rows, int decimals) override {
+  Table answer(const std::string& sql, std::size_t most_rows, bool is_for_people) override {
     Table table{"rows", "", {}, {}};
-    const Guard guard(tables_.database());
     const Statement statement(tables_.database(), sql);
     const int columns = sqlite3_column_count(statement.get());
     int status = SQLITE_ROW;
-    while ((status = sqlite3_step(statement.get())) == SQLITE_ROW) {
+    std::size_t bytes = 0;
+    while (bytes <= kMostAnswer_bytes && (status = sqlite3_step(statement.get())) == SQLITE_ROW) {
       if (most_rows > 0 && table.rows.size() == most_rows) {
         ++table.left_out;
         continue;
@@ -146,10 +172,12 @@ class SqliteQueries : public QueryDatabase {
       std::vector<Cell>& row = table.rows.emplace_back();
       for (int i = 0; i < columns; ++i) {
         row.push_back(cell_in(statement.get(), i));
+        bytes += bytes_of(row.back());
       }
     }
     if (status != SQLITE_DONE) {
-      error_ = sqlite3_errmsg(tables_.database());
+      error_ = status == SQLITE_ROW || status == SQLITE_NOMEM ? kTooLarge
+                                                              : sqlite3_errmsg(tables_.database());
     }
     std::set<std::string> keys;
     for (int i = 0; i < columns; ++i) {
@@ -158,27 +186,14 @@ class SqliteQueries : public QueryDatabase {
       for (int number = 2; !keys.insert(key).second; ++number) {
         key = name + '_' + std::to_string(number);
       }
-      table.columns.push_back(
-          {key, key, shown_as(name, table.rows, static_cast<std::size_t>(i)), "", decimals});
+      table.columns.push_back({key, model::printable(key),
+                               shown_as(name, table.rows, static_cast<std::size_t>(i)), "",
+                               is_for_people ? 2 : kAllDecimals});
     }
     return table;
   }
 
  private:
-  // The tables themselves are made by statements that a query must not have.
-  class Guard {
-   public:
-    explicit Guard(sqlite3* database) : database_(database) {
-      sqlite3_set_authorizer(database_, permit, nullptr);
-    }
-    Guard(const Guard&) = delete;
-    Guard& operator=(const Guard&) = delete;
-    ~Guard() { sqlite3_set_authorizer(database_, nullptr, nullptr); }
-
-   private:
-    sqlite3* database_;
-  };
-
   SqliteTables tables_;
 };
 
