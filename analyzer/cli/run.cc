@@ -15,6 +15,7 @@
 #include "analyzer/cli/commands.h"
 #include "analyzer/cli/help.h"
 #include "analyzer/cli/output.h"
+#include "analyzer/load/source/descriptor.h"
 #include "analyzer/model/printable.h"
 #include "plugin/config/nearest_name.h"
 
@@ -271,6 +272,10 @@ ExitStatus run(int argc, char** argv) {
   app.formatter(std::make_shared<HelpFormatter>());
   app.set_help_flag("-h,--help", "Print this help and exit");
   app.set_version_flag("--version", "ringside " RINGSIDE_VERSION, "Print the version and exit");
+  // Hidden: `ringside mcp` has its tools read nothing else.
+  app.add_option_function<std::vector<std::string>>("--within", load::read_only_within)
+      ->allow_extra_args(false)
+      ->group("");
   app.require_subcommand(1);
   add_demo(app, chosen);
   add_run(app, chosen, take_command(argc, argv));

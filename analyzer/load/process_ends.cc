@@ -2,7 +2,6 @@
 #include "analyzer/load/process_ends.h"
 
 #include <filesystem>
-#include <fstream>
 #include <map>
 #include <set>
 #include <simdjson.h>
@@ -11,6 +10,7 @@
 #include <utility>
 
 #include "analyzer/load/json/dom_value.h"
+#include "analyzer/load/source/line_reader.h"
 
 namespace ringside::load {
 namespace {
@@ -20,11 +20,14 @@ namespace fs = std::filesystem;
 using Ends = std::multimap<std::pair<std::string, std::int64_t>, model::ProcessEnd>;
 
 void read_file(const fs::path& path, Ends& ends) {
-  std::ifstream file(path);
+  LineReader file;
+  if (file.open(path.string())) {
+    return;
+  }
   simdjson::dom::parser parser;
-  for (std::string line; std::getline(file, line);) {
+  for (Line line; file.next(line);) {
     simdjson::dom::object object;
-    if (parser.parse(line).get(object) != simdjson::SUCCESS) {
+    if (parser.parse(line.text.data(), line.text.size()).get(object) != simdjson::SUCCESS) {
       continue;
     }
     const auto pid = integer_at(object, "pid");

@@ -193,7 +193,8 @@ bool RunningCommand::has_ended() {
   replace_group(std::exchange(pid_, -1), 0);
   output_->finish();
   command_.output = output_->take_output();
-  command_.error = output_->is_too_long() ? kTooLong : failure_of(status, output_->take_errors());
+  command_.errors = output_->take_errors();
+  command_.error = output_->is_too_long() ? kTooLong : failure_of(status, command_.errors);
   return true;
 }
 
@@ -206,7 +207,7 @@ void end_running_commands() noexcept {
 }
 
 void end_commands_with_this_process() {
-  for (const int signal : {SIGINT, SIGTERM, SIGHUP}) {
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGPIPE}) {
     struct sigaction now {};
     if (sigaction(signal, nullptr, &now) == 0 && now.sa_handler == SIG_DFL) {
       now.sa_handler = end_commands_and_this;

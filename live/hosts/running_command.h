@@ -22,6 +22,7 @@ struct HostCommand {
   std::string secret;              ///< what it may read from descriptor 3; empty: it has none
   std::string output;              ///< what it wrote to standard output; at most 64 MiB
   std::string error;     ///< why `output` may not be whole: it failed, or was ended; empty: it is
+  std::string errors;    ///< what it wrote to standard error; its first 4096 bytes
   bool is_late = false;  ///< it was ended because its time was over
 };
 
@@ -57,8 +58,8 @@ class RunningCommand {
 /// call it.
 void end_running_commands() noexcept;
 
-/// From now on SIGINT, SIGTERM and SIGHUP end the commands that run, too, where they would end this
-/// process by default.
+/// From now on SIGINT, SIGTERM, SIGHUP and SIGPIPE end the commands that run, too, where they would
+/// end this process by default.
 void end_commands_with_this_process();
 
 }  // namespace ringside::live

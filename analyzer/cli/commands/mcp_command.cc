@@ -1,15 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <array>
+#include <cerrno>
 #include <chrono>
-#include <iostream>
+#include <poll.h>
 #include <string>
-#include <thread>
+#include <string_view>
+#include <unistd.h>
 #include <utility>
+#include <vector>
 
 #include <nlohmann/json.hpp>
 
 #include "analyzer/cli/commands.h"
 #include "analyzer/cli/mcp/mcp_tools.h"
 #include "analyzer/cli/output.h"
+#include "analyzer/report/document/numbers.h"
 #include "live/hosts/running_command.h"
 
 #ifndef RINGSIDE_VERSION
@@ -30,7 +36,8 @@ constexpr char kMcpExample[] =
     "input and output, until its input ends. Its tools are commands of ringside, whose JSON they "
     "answer: "
     "summary, hang, stragglers, what_if, network, compare, query and views. It writes no file, and "
-    "reads none outside of these directories. docs/for-agents.md says which to ask.\n"
+    "reads none outside of these directories, whatever links are in them. When its input ends, the "
+    "commands that run end, too. docs/for-agents.md says which to ask.\n"
     "\n"
     "Examples:\n"
     "  ringside mcp /shared/traces\twhat a client of the protocol starts\n"
@@ -42,6 +49,7 @@ constexpr int kMethodNotFound = -32601;
 constexpr int kInvalidParams = -32602;
 
 constexpr std::chrono::minutes kMostTime(10);  // for a tool
+constexpr std::size_t kMostCalls = 8;          // at once
 
 json result_message(const json& id, json result) {
   return {{"jsonrpc", "2.0"}, {"id", id}, {"result", std::move(result)}};
@@ -55,46 +63,96 @@ class McpServer {
  public:
   explicit McpServer(const McpDirectories& directories) : directories_(directories) {}
 
-  /// The answer to a message; null for one that wants none.
-  json answer(const std::string& line) const {
-    const json message = json::parse(line, nullptr, false);
-    if (message.is_discarded()) {
-      return error_message(nullptr, kParseError, "this line is no JSON");
+  /// Answers messages until its input ends; what runs then is ended. False if nobody reads the
+  /// answers.
+  bool serve() {
+    constexpr int kLook_ms = 5;  // for commands that have ended
+    std::string unread;
+    std::array<char, 65536> bytes;
+    while (is_heard_) {
+      pollfd input{STDIN_FILENO, POLLIN, 0};
+      ::poll(&input, 1, calls_.empty() ? -1 : kLook_ms);
+      if (input.revents != 0) {
+        const ssize_t got = ::read(STDIN_FILENO, bytes.data(), bytes.size());
+        if (got == 0 || (got < 0 && errno != EINTR)) {
+          break;
+        }
+        unread.append(bytes.data(), static_cast<std::size_t>(std::max<ssize_t>(got, 0)));
+      }
+      for (std::size_t end = 0; (end = unread.find('\n')) != unread.npos;
+           unread.erase(0, end + 1)) {
+        take(std::string_view(unread).substr(0, end));
+      }
+      for (auto call = calls_.begin(); call != calls_.end();) {
+        if (call->running.has_ended()) {
+          answer(*call);
+          call = calls_.erase(call);
+        } else {
+          ++call;
+        }
+      }
     }
-    const json id = message.is_object() ? message.value("id", json()) : json();
-    if (!message.is_object() || !message.contains("method") || !message["method"].is_string()) {
-      return error_message(id, kInvalidRequest, "this is no request of JSON-RPC");
+    take(unread);
+    if (!calls_.empty()) {
+      tell("ringside mcp: the input ended, and so does what ran: " +
+           report::counted(calls_.size(), "call"));
     }
-    if (!message.contains("id")) {
-      return nullptr;
-    }
-    const std::string method = message["method"];
-    json parameters = message.value("params", json::object());
-    if (!parameters.is_object()) {
-      return error_message(id, kInvalidParams, "params is no object");
-    }
-    if (method == "initialize") {
-      return result_message(id, initialize(parameters));
-    }
-    if (method == "ping") {
-      return result_message(id, json::object());
-    }
-    if (method == "tools/list") {
-      return result_message(id, list_tools());
-    }
-    return method == "tools/call" ? call(id, parameters)
-                                  : error_message(id, kMethodNotFound, "there is no " + method);
+    return is_heard_;
   }
 
  private:
-  static json initialize(const json& parameters) {
-    // Nothing that is said here differs between these versions.
-    std::string version = "2025-06-18";
-    for (const char* const known : {"2024-11-05", "2025-03-26"}) {
-      version = parameters.value("protocolVersion", json()) == known ? known : version;
+  struct Call {
+    json id;
+    std::string tool;
+    live::RunningCommand running;
+  };
+
+  void say(const json& message) {
+    constexpr auto kReplace = json::error_handler_t::replace;  // what is no UTF-8
+    is_heard_ = is_heard_ && print(message.dump(-1, ' ', false, kReplace) + '\n');
+  }
+
+  void take(std::string_view line) {
+    if (line.find_first_not_of(" \t\r") == line.npos) {
+      return;
     }
+    const json message = json::parse(line, nullptr, false);
+    if (message.is_discarded()) {
+      return say(error_message(nullptr, kParseError, "this line is no JSON"));
+    }
+    const bool has_id = message.is_object() && message.contains("id");
+    const json id = has_id ? message["id"] : json();
+    if (!message.is_object() || !message.contains("method") || !message["method"].is_string() ||
+        (has_id && !id.is_string() && !id.is_number_integer())) {
+      return say(error_message(nullptr, kInvalidRequest,
+                               "this is no request of JSON-RPC with a text or a whole number of 64 "
+                               "bits as its id; several in one message are not taken"));
+    }
+    const std::string method = message["method"];
+    const json parameters = message.value("params", json::object());
+    if (!has_id) {
+      return method == "notifications/cancelled" ? cancel(parameters) : void();
+    }
+    if (!parameters.is_object()) {
+      say(error_message(id, kInvalidParams, "params is no object"));
+    } else if (method == "initialize") {
+      say(result_message(id, initialize(parameters)));
+    } else if (method == "ping") {
+      say(result_message(id, json::object()));
+    } else if (method == "tools/list") {
+      say(result_message(id, list_tools(directories_)));
+    } else if (method == "tools/call") {
+      begin(id, parameters);
+    } else {
+      say(error_message(id, kMethodNotFound, "there is no " + method));
+    }
+  }
+
+  static json initialize(const json& parameters) {
+    // Nothing that is said here differs between the two.
+    const json asked = parameters.value("protocolVersion", json());
     return {
-        {"protocolVersion", version},
+        {"protocolVersion", asked == "2024-11-05" ? "2024-11-05" : "2025-06-18"},
         {"capabilities", {{"tools", json::object()}}},
         {"serverInfo", {{"name", "ringside"}, {"version", RINGSIDE_VERSION}}},
         {"instructions",
@@ -102,37 +160,57 @@ class McpServer {
          "the answer. Names that end with _ns are nanoseconds; null is unknown."}};
   }
 
-  json call(const json& id, const json& parameters) const {
+  void begin(const json& id, const json& parameters) {
     const json name = parameters.value("name", json());
     const json arguments = parameters.value("arguments", json::object());
-    if (!name.is_string() || !arguments.is_object()) {
-      return error_message(id, kInvalidParams, "a name and an object of arguments are needed");
-    }
     std::string error;
     live::HostCommand command;
-    command.words = words_of_tool(name, arguments, directories_, error);
+    if (!name.is_string() || !arguments.is_object()) {
+      error = "a name and an object of arguments are needed";
+    } else if (calls_.size() == kMostCalls) {
+      error = "as many calls run as may run at once; wait for one, or cancel it";
+    } else {
+      command.words = words_of_tool(name, arguments, directories_, error);
+    }
     if (!error.empty()) {
-      return error_message(id, kInvalidParams, error);
+      return say(error_message(id, kInvalidParams, error));
     }
     command.words.insert(command.words.begin(), "/proc/self/exe");
-    live::RunningCommand running(std::move(command), kMostTime);
-    while (!running.has_ended()) {
-      std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    calls_.push_back({id, name, live::RunningCommand(std::move(command), kMostTime)});
+  }
+
+  // Its command is killed, and it has no answer.
+  void cancel(const json& parameters) {
+    if (parameters.is_object() && parameters.contains("requestId")) {
+      std::erase_if(calls_, [&](const Call& call) { return call.id == parameters["requestId"]; });
     }
+  }
+
+  void answer(Call& call) {
+    const live::HostCommand& command = call.running.command();
     // A status that says that something is wrong with the job is an answer, too.
-    const std::string& output = running.command().output;
-    const json answered = json::parse(output, nullptr, false);
+    const json answered = json::parse(command.output, nullptr, false);
     const bool is_error = answered.is_discarded() || !answered.is_object();
-    json result = {
-        {"content", {{{"type", "text"}, {"text", is_error ? running.command().error : output}}}},
-        {"isError", is_error}};
+    // Standard error says more than its last line, which is behind the colon.
+    const std::string why = command.error.substr(0, command.error.find(": "));
+    const std::string failure =
+        call.tool + ' ' + (command.errors.empty() ? command.error : why + ": " + command.errors);
+    json content = json::array();
+    content.push_back({{"type", "text"}, {"text", is_error ? failure : command.output}});
+    json result = {{"isError", is_error}};
     if (!is_error) {
       result["structuredContent"] = answered;
+      if (!command.errors.empty()) {
+        content.push_back({{"type", "text"}, {"text", command.errors}});
+      }
     }
-    return result_message(id, std::move(result));
+    result["content"] = std::move(content);
+    say(result_message(call.id, std::move(result)));
   }
 
   const McpDirectories& directories_;
+  std::vector<Call> calls_;  // that run
+  bool is_heard_ = true;
 };
 
 ExitStatus run_mcp(const McpOptions& options) {
@@ -143,18 +221,7 @@ ExitStatus run_mcp(const McpOptions& options) {
     return kExitNoInput;
   }
   live::end_commands_with_this_process();
-  const McpServer server(directories);
-  for (std::string line; std::getline(std::cin, line);) {
-    if (line.find_first_not_of(" \t\r") == std::string::npos) {
-      continue;
-    }
-    const json answer = server.answer(line);
-    constexpr auto kReplace = json::error_handler_t::replace;  // what is no UTF-8
-    if (!answer.is_null() && !print(answer.dump(-1, ' ', false, kReplace) + '\n')) {
-      return kExitInternal;
-    }
-  }
-  return kExitOk;
+  return McpServer(directories).serve() ? kExitOk : kExitInternal;
 }
 
 }  // namespace

@@ -6,12 +6,18 @@
 #include <filesystem>
 #include <string_view>
 
+#include "analyzer/load/source/descriptor.h"
+
 namespace ringside::cli {
 namespace {
 
 using nlohmann::json;
 
-enum class Kind : std::uint8_t { kPath, kOption, kFlag, kSql };
+enum class Kind : std::uint8_t { kPath, kOption, kNumber, kFlag, kSql };
+
+const char* type_of(Kind kind) {
+  return kind == Kind::kFlag ? "boolean" : kind == Kind::kNumber ? "integer" : "string";
+}
 
 struct Argument {
   const char* name;
@@ -28,14 +34,14 @@ struct Tool {
 };
 
 constexpr Argument kPath = {"path", Kind::kPath, false,
-                            "A directory of traces or a file, within the directories that are "
-                            "served; may be left out where one is served"};
+                            "A directory of traces or a file; may be left out where one directory "
+                            "is served"};
 
 std::vector<Argument> with_selection(std::vector<Argument> arguments) {
   for (const Argument& one :
        {Argument{"func", Kind::kOption, false, "Only this function: AllReduce, ..., SendRecv"},
         Argument{"comm", Kind::kOption, false, "Only this communicator, by name or hash"},
-        Argument{"rank", Kind::kOption, false, "Only the trace of this rank"},
+        Argument{"rank", Kind::kNumber, false, "Only the trace of this rank"},
         Argument{"host", Kind::kOption, false, "Only the traces of this host"}}) {
     arguments.push_back(one);
   }
@@ -77,19 +83,19 @@ const std::vector<Tool>& tools() {
        {{"before", Kind::kPath, true, "A directory of traces"},
         {"after", Kind::kPath, true, "A directory of traces"}}},
       {"query",
-       "query --top=200",
+       "query --top=200 --seconds=60",
        "Answers one SELECT of SQLite over the tables and views that `views` lists. At most 200 "
-       "rows "
-       "come back.",
+       "rows come back, and it may take 60 seconds.",
        {kPath, {"sql", Kind::kSql, true, "SELECT * FROM rank_times"}}},
       {"views", "query --views", "The views and tables of `query`, with their columns.", {}},
   };
   return all;
 }
 
-// A number is as good as its text.
-std::string text_of(const json& value) {
-  return value.is_string() ? value.get<std::string>() : value.dump();
+bool has_type(const json& value, Kind kind) {
+  return kind == Kind::kFlag     ? value.is_boolean()
+         : kind == Kind::kNumber ? value.is_number_integer()
+                                 : value.is_string();
 }
 
 }  // namespace
@@ -107,34 +113,28 @@ McpDirectories::McpDirectories(const std::vector<std::string>& directories, std:
 }
 
 std::string McpDirectories::find(const std::string& asked, std::string& error) const {
-  const auto is_within = [&](const std::string& path) {
-    return std::any_of(paths_.begin(), paths_.end(), [&](const std::string& directory) {
-      return path == directory || path.starts_with(directory == "/" ? directory : directory + '/');
-    });
-  };
   std::error_code failure;
   for (const std::string& directory : paths_) {
     // A whole path takes the place of the directory.
     const auto path = std::filesystem::canonical(std::filesystem::path(directory) / asked, failure);
-    if (!failure && is_within(path.string())) {
+    if (!failure && load::is_within(path.string(), paths_)) {
       return path.string();
     }
   }
-  error = asked + " is not in a directory that is served:";
-  for (const std::string& directory : paths_) {
-    error += ' ' + directory;
-  }
+  error = asked + " is not in a directory that is served: " + text();
   return {};
 }
 
-json list_tools() {
+json list_tools(const McpDirectories& directories) {
   json list = json::array();
   for (const Tool& tool : tools()) {
     json properties = json::object();
     json required = json::array();
     for (const Argument& argument : tool.arguments) {
-      const char* const type = argument.kind == Kind::kFlag ? "boolean" : "string";
-      properties[argument.name] = {{"type", type}, {"description", argument.meaning}};
+      const std::string served =
+          argument.kind == Kind::kPath ? "; within " + directories.text() : std::string();
+      properties[argument.name] = {{"type", type_of(argument.kind)},
+                                   {"description", argument.meaning + served}};
       if (argument.is_required) {
         required.push_back(argument.name);
       }
@@ -167,6 +167,9 @@ std::vector<std::string> words_of_tool(const std::string& name, const json& argu
     }
   }
   std::vector<std::string> words;
+  for (const std::string& directory : directories.paths()) {
+    words.push_back("--within=" + directory);
+  }
   std::string_view command = tool->command;
   while (!command.empty()) {
     words.emplace_back(command.substr(0, command.find(' ')));
@@ -177,18 +180,22 @@ std::vector<std::string> words_of_tool(const std::string& name, const json& argu
   for (const Argument& argument : tool->arguments) {
     const auto given = arguments.find(argument.name);
     const bool is_given = given != arguments.end() && !given->is_null();
-    if (!is_given && argument.kind == Kind::kPath && !argument.is_required &&
-        directories.paths().size() == 1) {
+    if (is_given && !has_type(*given, argument.kind)) {
+      error = std::string(argument.name).append(" must be of type ").append(type_of(argument.kind));
+    } else if (!is_given && argument.kind == Kind::kPath && !argument.is_required &&
+               directories.paths().size() == 1) {
       places.push_back(directories.paths().front());
     } else if (!is_given && (argument.is_required || argument.kind == Kind::kPath)) {
       error = std::string(name).append(" needs the argument ").append(argument.name);
+      error += argument.kind == Kind::kPath ? ", within " + directories.text() : "";
     } else if (is_given && argument.kind == Kind::kPath) {
-      places.push_back(directories.find(text_of(*given), error));
+      places.push_back(directories.find(*given, error));
     } else if (is_given && argument.kind == Kind::kSql) {
-      places.push_back(text_of(*given));
-    } else if (is_given && argument.kind == Kind::kOption) {
-      words.push_back(std::string("--").append(argument.name).append("=").append(text_of(*given)));
-    } else if (is_given && given->is_boolean() && given->get<bool>()) {
+      places.push_back(*given);
+    } else if (is_given && argument.kind != Kind::kFlag) {
+      words.push_back(std::string("--").append(argument.name).append("="));
+      words.back() += given->is_string() ? given->get<std::string>() : given->dump();
+    } else if (is_given && given->get<bool>()) {
       words.push_back(std::string("--").append(argument.name));
     }
     if (!error.empty()) {

@@ -4,10 +4,11 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
-#include <fcntl.h>
 #include <unistd.h>
 #include <vector>
 #include <zlib.h>
+
+#include "analyzer/load/source/descriptor.h"
 
 namespace ringside::load {
 namespace {
@@ -47,7 +48,7 @@ ByteSource::~ByteSource() {
 }
 
 std::optional<std::string> ByteSource::open(const std::string& path) {
-  descriptor_ = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  descriptor_ = open_to_read(path);
   if (descriptor_ < 0) {
     return std::strerror(errno);
   }
