@@ -151,7 +151,14 @@ def children_of(process):
 
 
 def wait_until_gone(pid):
-    while pathlib.Path(f"/proc/{pid}/stat").exists():
+    """Until it has ended; who takes over an orphan need not wait for it."""
+    def runs():
+        try:
+            stat = pathlib.Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace")
+        except OSError:
+            return False
+        return stat.rpartition(")")[2].split()[0] not in "ZX"
+    while runs():
         time.sleep(0.01)
 
 

@@ -134,10 +134,13 @@ class SqliteQueries : public QueryDatabase {
 
   bool finish() override {
     tables_.finish();
-    tables_.run("PRAGMA temp_store = MEMORY");  // a query fills no disk
-    tables_.run(
-        "PRAGMA hard_heap_limit = " +
-        std::to_string(static_cast<std::size_t>(sqlite3_memory_used()) + kMostAnswer_bytes));
+    constexpr int kHasLimit = 3'031'000;
+    if (sqlite3_libversion_number() >= kHasLimit) {
+      tables_.run("PRAGMA temp_store = MEMORY");  // a query fills no disk
+      tables_.run(
+          "PRAGMA hard_heap_limit = " +
+          std::to_string(static_cast<std::size_t>(sqlite3_memory_used()) + kMostAnswer_bytes));
+    }
     error_ = tables_.error();
     return error_.empty();
   }
