@@ -348,6 +348,14 @@ void Watcher::find_gone(const Chosen& chosen, const LiveProcesses& processes,
         "`ringside recover " +
         launch::printable(reply.endpoint.path) + "` makes a whole trace of what it left.";
   }
+  // Whoever loses a peer often ends at once, too: that one is named first accuses nobody.
+  if (found.size() > 1) {
+    const std::string unknown = ' ' + report::counted(found.size(), "process", "processes") +
+                                " ended between the same two looks, and in which order is unknown.";
+    for (WatchFinding& finding : found) {
+      finding.sentence += unknown;
+    }
+  }
   find_silent(processes, found);
 }
 

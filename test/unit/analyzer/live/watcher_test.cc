@@ -191,6 +191,26 @@ TEST_CASE("a process that died while it was watched is told, and one that was de
   CHECK(job.look(1, watcher).empty());
 }
 
+TEST_CASE("of processes that died between two looks none is said to be the first") {
+  Job job({1, 1, 1});
+  for (const std::size_t one : {0, 1, 2}) {
+    job.process(one).reply.status->communicators = 1;
+  }
+  Watcher watcher({});
+  CHECK(job.look(1, watcher).empty());
+  for (const char* const path : {"/rings/0", "/rings/2"}) {
+    job.chosen.dead.emplace_back().endpoint.path = path;
+  }
+  job.leave(0);
+  job.leave(2);
+  const auto found = job.look(1, watcher);
+  REQUIRE(found.size() == 2);
+  for (const WatchFinding& one : found) {
+    CHECK(one.sentence.ends_with(
+        "2 processes ended between the same two looks, and in which order is unknown."));
+  }
+}
+
 TEST_CASE("a process that had closed its communicators before it went is not told") {
   Job job({1, 1});
   job.process(1).reply.status->communicators = 0;
