@@ -204,6 +204,10 @@ class Builder {
       Kernel kernel{one.start_ns, one.end_ns, one.call_ns, kNone, one.signature, 0, one.kind};
       const auto [last, is_first] = last_on.try_emplace(job.kinds[one.kind].communicator, i);
       kernel.stream_before = is_first ? kNone : std::exchange(last->second, i);
+      if (!is_first) {  // the network shows an end once the peers have it, too
+        Kernel& before = job.kernels[kernel.stream_before];
+        before.end_ns = std::clamp(kernel.start_ns, before.start_ns, before.end_ns);
+      }
       if (one.is_open) {
         const std::int64_t free_ns =
             is_first ? kernel.call_ns : job.kernels[kernel.stream_before].end_ns;
@@ -423,11 +427,13 @@ void PartsFinder::add_messages(OfThread& own, std::uint32_t index, std::span<con
   }
 }
 
-// A rank of which only the call is known has ended when another rank of its host has, and may have
-// come at any time since its call.
-void PartsFinder::complete(OfThread& own, std::span<const Part> parts,
+// A rank of which only the call is known has ended when another rank of its host has, in a message
+// when its peer or another one of its calls has, and may have come at any time since its call.
+void PartsFinder::complete(OfThread& own, const MatchedOperation& operation,
+                           std::span<const Part> parts,
                            std::span<const model::Execution> executions) const {
   const align::Alignment& alignment = facts_.alignment();
+  const auto& members = facts_.matches().communicators[operation.communicator].members;
   own.completed.assign(executions.begin(), executions.end());
   for (std::size_t i = 0; i < parts.size(); ++i) {
     model::Execution& one = own.completed[i];
@@ -435,7 +441,10 @@ void PartsFinder::complete(OfThread& own, std::span<const Part> parts,
     for (std::size_t k = 0; k < parts.size() && !can_be_replayed(one); ++k) {
       const model::Execution& other = executions[k];
       if (one.in_flight || !one.enqueue_start_ns || !can_be_replayed(other) ||
-          alignment.host_of(parts[k].file) != alignment.host_of(file)) {
+          alignment.host_of(parts[k].file) != alignment.host_of(file) ||
+          (operation.way == Way::kGroup && parts[k].file != file &&
+           (one.peer != members[parts[k].member].rank ||
+            other.peer != members[parts[i].member].rank))) {
         continue;
       }
       const std::int64_t end_ns =
@@ -459,7 +468,7 @@ void PartsFinder::add(std::size_t thread, std::uint32_t index, std::span<const P
   };
   std::size_t seen = count_seen(executions);
   if (0 < seen && seen < executions.size()) {
-    complete(own, parts, executions);
+    complete(own, operation, parts, executions);
     executions = own.completed;
     seen = count_seen(executions);
   }

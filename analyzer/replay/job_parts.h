@@ -86,7 +86,8 @@ class PartsFinder {
     std::vector<model::Execution> completed;
   };
 
-  void complete(OfThread& own, std::span<const match::Part> parts,
+  void complete(OfThread& own, const match::MatchedOperation& operation,
+                std::span<const match::Part> parts,
                 std::span<const model::Execution> executions) const;
   void add_collective(OfThread& own, std::uint32_t index, std::span<const match::Part> parts,
                       std::span<const model::Execution> executions);

@@ -22,6 +22,8 @@ constexpr std::size_t kOneLaunch = 10;
 // size and in one of so many iterations.
 constexpr std::int64_t kStampError_ns = 100'000;
 constexpr std::size_t kOneBefore = 20;
+// A call in the last part of so many of a kernel may have waited for its end, which is seen late.
+constexpr std::int64_t kOneLate = 10;
 // So many kernels of the rank before may be the anchor.
 constexpr std::uint32_t kMostBack = 6;
 // One of so many estimates may contradict an anchor; an own time is at least this part of a usual
@@ -173,6 +175,11 @@ class Finder {
         if (kernel - job_.ranks[rank].first_kernel >= choice.back &&
             is_known_from(kernel, choice)) {
           const std::int64_t own_ns = since(kernel, choice);
+          const Kernel& anchor = job_.kernels[kernel - choice.back];
+          if (!is_free_[kernel] && choice.is_end &&
+              kOneLate * (anchor.end_ns - job_.kernels[kernel].call_ns) < anchor.wall_ns()) {
+            continue;
+          }
           (is_free_[kernel] ? of_rank_ns : hidden_ns).push_back(static_cast<double>(own_ns));
           before += is_free_[kernel] && own_ns < -kStampError_ns ? 1 : 0;
         }

@@ -14,8 +14,7 @@ namespace {
 // An iteration is sought in so many kernels, and has at most so many of them.
 constexpr std::size_t kKernelsCompared = 3000;
 constexpr std::size_t kMostInIteration = 1000;
-// It repeats so often, or, if nothing does, twice at least.
-constexpr std::size_t kLeastIterations = 4;
+constexpr std::size_t kLeastIterations = 4;  // or, if nothing repeats so often, two
 // One kernel of so many may be another one than in the iteration before.
 constexpr std::size_t kOneOdd = 20;
 // The shortest iteration counts that explains the time between kernels as well as any other does,
@@ -73,11 +72,9 @@ std::uint32_t find_length(const Job& job, const Role& role) {
   const double all_ns = static_cast<double>(
       std::max<std::int64_t>(std::accumulate(gaps_ns.begin(), gaps_ns.end(), std::int64_t{0}), 1));
   std::vector<std::pair<std::size_t, double>> possible;
-  const auto can_be = [&](std::size_t length) {
-    return length <= kMostInIteration &&
-           (length * kLeastIterations <= count || (possible.empty() && 2 * length <= count));
-  };
-  for (std::size_t length = 1; can_be(length); ++length) {
+  for (std::size_t length = 1;
+       length <= kMostInIteration && length * (possible.empty() ? 2 : kLeastIterations) <= count;
+       ++length) {
     std::size_t odd = 0;
     for (std::size_t i = length; i < count && odd * kOneOdd <= count; ++i) {
       odd += kernels[i].signature == kernels[i - length].signature ? 0 : 1;

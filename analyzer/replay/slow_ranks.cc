@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <iterator>
 #include <limits>
 #include <numeric>
 
@@ -24,10 +23,8 @@ constexpr double kSlowPart = 0.25;
 // lasts is the same noise within each.
 constexpr double kMostChance = 0.003;
 constexpr std::size_t kBlocks = 24;
-// Who is far from all others is so by no chance of two kinds: a tail that falls with this power, as
-// stalls of all lengths have, and the exponential law of what the others show.
+// How rare long stalls are by chance: their tail falls with this power.
 constexpr double kTailPower = 3;
-constexpr double kSameWork_ns = 8'000;
 // Work that moves from rank to rank is worth a word from here on, if it is so much in whole
 // iterations, and there are so many of them. Noise of 5 % in each kernel of 128 ranks is 5 %.
 constexpr double kLeastImbalance = 0.05;
@@ -140,7 +137,7 @@ double chance_of_distance(const std::vector<OfRole>& roles) {
       const auto others = here_ns.begin() + static_cast<std::ptrdiff_t>(role.asked);
       const double least_ns = *std::min_element(here_ns.begin(), here_ns.end());
       std::transform(others, here_ns.end(), std::back_inserter(others_ns),
-                     [&](double one_ns) { return std::max(one_ns - least_ns, kSameWork_ns); });
+                     [&](double one_ns) { return one_ns - least_ns; });
       if (role.asked > 0) {
         asked_ns.push_back(*std::min_element(here_ns.begin(), others) - least_ns);
         most_ns = std::max(most_ns, asked_ns.back());
@@ -151,15 +148,15 @@ double chance_of_distance(const std::vector<OfRole>& roles) {
   std::copy_if(asked_ns.begin(), asked_ns.end(), std::back_inserter(others_ns),
                [&](double one_ns) { return 0 < one_ns && one_ns < kSlowPart * first_ns; });
   const double second_ns = *std::max_element(others_ns.begin(), others_ns.end());
-  const double sum_ns = std::accumulate(others_ns.begin(), others_ns.end(), 0.0);
-  const double count = static_cast<double>(others_ns.size()) - least_ones;
-  return first_ns > second_ns ? std::max(std::pow(first_ns / second_ns, -kTailPower),
-                                         std::pow(1 + (first_ns - second_ns) / sum_ns, -count))
-                              : 1;
+  const double over =
+      (first_ns - second_ns) / std::accumulate(others_ns.begin(), others_ns.end(), 0.0);
+  return first_ns > second_ns
+             ? std::max(std::pow(first_ns / second_ns, -kTailPower),
+                        std::pow(1 + over, least_ones - static_cast<double>(others_ns.size())))
+             : 1;
 }
 
-// Whether ranks work so much more than all others, in one iteration or in all, that it is no
-// chance.
+// Whether ranks work so much more than all others, in one iteration or all, that it is no chance.
 bool are_far(const Job& job, const WhatIf& what_if, const std::vector<std::uint32_t>& ranks) {
   std::vector<OfRole> by_iteration;
   for (Role role : what_if.places().roles()) {
@@ -252,22 +249,13 @@ SlowRanks find_slow(const Job& job, const std::vector<std::int64_t>& waited_ns, 
   add(Group::kHost, host);
   add(Group::kRole, what_if.places().roles()[what_if.places().role_of(order.front())].ranks);
   // Of two slow ranks, neither may cost anything by itself. Each must be slow by itself.
-  std::vector<std::uint32_t> by_cost = order;
-  std::stable_sort(by_cost.begin(), by_cost.end(), [&](std::uint32_t a, std::uint32_t b) {
-    const auto cost = [&](std::uint32_t rank) {
-      return slow_ranks.ranks[rank] ? slow_ranks.ranks[rank]->cost.best : -1;
-    };
-    return cost(a) > cost(b);
-  });
   for (std::size_t count = 2; count <= kLeastCandidates && 2 * count <= job.ranks.size(); ++count) {
-    for (const auto& some : {order, by_cost}) {
-      std::vector<std::uint32_t> ranks(some.begin(),
-                                       some.begin() + static_cast<std::ptrdiff_t>(count));
-      std::sort(ranks.begin(), ranks.end());
-      if (std::all_of(ranks.begin(), ranks.end(),
-                      [&](std::uint32_t rank) { return is_proven({rank}); })) {
-        add(Group::kSeveral, std::move(ranks));
-      }
+    std::vector<std::uint32_t> ranks = order;
+    ranks.resize(count);
+    std::sort(ranks.begin(), ranks.end());
+    if (std::all_of(ranks.begin(), ranks.end(),
+                    [&](std::uint32_t rank) { return is_proven({rank}); })) {
+      add(Group::kSeveral, std::move(ranks));
     }
   }
   std::erase_if(found, [&](const Slow& one) { return one.cost.best < kMostOfIt * most; });

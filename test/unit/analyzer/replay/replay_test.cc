@@ -137,6 +137,30 @@ TEST_CASE("a stall that takes most of a short job is named") {
   CHECK(worst->cost.best == Approx(1979.0 / 1992).epsilon(0.01));
 }
 
+TEST_CASE("a rank waits no longer for a kernel than until its stream goes on") {
+  // Rank 3 computes for 60 ms, the others for 2 ms. The network shows every second end only once
+  // rank 3 has come to the next operation, too.
+  TraceBuilder builder;
+  for (std::uint32_t rank = 0; rank < 4; ++rank) {
+    builder.add_file(rank, "0x1", 4);
+    for (std::uint64_t seq = 0; seq < 40; ++seq) {
+      const auto come_ns = static_cast<std::int64_t>(100 + 61 * seq) * kMs;  // rank 3
+      const std::int64_t start_ns = rank == 3 ? come_ns : come_ns - 58 * kMs;
+      const std::int64_t seen_late_ns = rank != 3 && seq % 2 == 1 ? 61 * kMs : 0;
+      set_times(builder.add(seq % 2 == 0 ? "AllReduce" : "AllGather", seq / 2), start_ns - 1'000,
+                start_ns, come_ns + kMs + seen_late_ns);
+    }
+  }
+  Made made(builder);
+  const auto& worst = made.run().slow().worst;
+  REQUIRE(worst);
+  CHECK(worst->ranks == std::vector<std::uint32_t>{3});
+  CHECK(worst->cost.best == Approx(58.0 / 61).epsilon(0.05));
+  for (const RankFigures& rank : made.run().ranks()) {
+    CHECK(rank.own_ns + rank.waited_ns <= made.run().job().wall_ns());
+  }
+}
+
 TEST_CASE("where nothing says what is usual, it cannot be judged who is slow") {
   for (const auto& computing : std::vector<std::vector<std::vector<std::int64_t>>>{
            {{10, 15, 12, 13}, {14, 11, 16, 10}},  // noise of half the time
