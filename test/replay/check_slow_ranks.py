@@ -9,6 +9,7 @@ usage: check_slow_ranks.py RINGSIDE [--seeds N] [--first N] [--ranks N] [--keep 
 import argparse
 import json
 import pathlib
+import re
 import subprocess
 import sys
 import tempfile
@@ -38,7 +39,16 @@ def answer_of(ringside, directory):
     answer = json.loads(ran.stdout)
     tables = answer["tables"]
     return (tables["slow"]["rows"][0] if "slow" in tables else None,
-            [finding["kind"] for finding in answer["findings"]])
+            [finding["kind"] for finding in answer["findings"]], answer["sentences"][0])
+
+
+def holds_moving(text, gain_percent, ranks):
+    """Whether what a job with work that moves would gain is in the range that is said. The same work on
+    all ranks gains a little less than no such work, as each has its part of it."""
+    found = re.search(r"at least ([\d.]+) %|\(([\d.]+) to ([\d.]+) %\)", text)
+    least = float(found.group(1) or found.group(2))
+    most = float(found.group(3) or 100)
+    return least <= gain_percent + 0.5 and most >= (1 - 1 / ranks) * gain_percent
 
 
 def main():
@@ -62,7 +72,7 @@ def main():
                                 str(seed), "--ranks", str(options.ranks)],
                                check=True, stdout=subprocess.DEVNULL)
             truth = json.loads((directory / "truth.json").read_text())
-            found, findings = answer_of(options.ringside, directory)
+            found, findings, sentence = answer_of(options.ringside, directory)
         wrong = []
         if kind == "none":
             counts["clean"] += 1
@@ -70,8 +80,10 @@ def main():
             wrong += ["quiet"] if findings else []
         elif kind == "moving":
             counts["moving"] += 1
-            counts["said"] += findings == ["imbalance"]
-            wrong += [] if findings == ["imbalance"] else ["said"]
+            is_said = findings == ["imbalance"] and \
+                holds_moving(sentence, truth["gain_percent"], options.ranks)
+            counts["said"] += is_said
+            wrong += [] if is_said else ["said"]
         else:
             counts["late"] += 1
             gain = truth["gain_percent"]

@@ -64,14 +64,19 @@ std::string slow_sentence(const Slow& slow, const Job& job) {
 std::optional<Finding> slow_finding(const replay::RunReplay& run) {
   if (!run.slow().worst) {
     const std::optional<replay::Cost>& imbalance = run.slow().imbalance;
-    return imbalance
-               ? std::optional(Finding{
-                     Severity::kNote, "imbalance",
-                     "With the same work on all ranks the job would take about " +
-                         percent_text(imbalance->best) + " less (" +
-                         fixed(100 * imbalance->least, 1) + " to " + percent_text(imbalance->most) +
-                         "); who has more work changes from iteration to iteration"})
-               : std::nullopt;
+    if (!imbalance) {
+      return std::nullopt;
+    }
+    // Beside communication, work that is hidden is not seen.
+    const std::vector<bool>& overlaps = run.what_if().times().has_overlap;
+    const std::string saved = std::find(overlaps.begin(), overlaps.end(), true) != overlaps.end()
+                                  ? "at least " + percent_text(imbalance->least) + " less"
+                                  : "about " + percent_text(imbalance->best) + " less (" +
+                                        fixed(100 * imbalance->least, 1) + " to " +
+                                        percent_text(imbalance->most) + ")";
+    return Finding{Severity::kNote, "imbalance",
+                   "With the same work on all ranks the job would take " + saved +
+                       "; who has more work changes from iteration to iteration"};
   }
   const Slow& worst = *run.slow().worst;
   const bool is_start = worst.is_once() && worst.first_slow == 0;
