@@ -394,6 +394,7 @@ void PartsFinder::add_messages(OfThread& own, std::uint32_t index, std::span<con
                                std::span<const model::Execution> executions) {
   const MatchedOperation& operation = facts_.matches().operations[index];
   const match::Communicator& communicator = facts_.matches().communicators[operation.communicator];
+  const bool is_uneven = operation.pattern == match::Pattern::kAlltoAllv;  // and changes
   const bool is_open = is_any_open(executions);
   std::vector<std::pair<std::pair<std::uint32_t, std::uint32_t>, SeenMember>> messages;
   for (std::size_t i = 0; i < parts.size(); ++i) {
@@ -407,7 +408,7 @@ void PartsFinder::add_messages(OfThread& own, std::uint32_t index, std::span<con
     const std::uint32_t peer = *execution.peer;
     const std::uint32_t kernel =
         add_kernel(own, index, parts[i], execution,
-                   signature_of(one.func, execution.bytes.value_or(0), 2), is_open);
+                   signature_of(one.func, is_uneven ? 0 : execution.bytes.value_or(0), 2), is_open);
     own.parts.kernels[kernel].group = one.group.value_or(0);
     if (peer != *rank) {
       messages.push_back(

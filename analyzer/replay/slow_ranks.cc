@@ -101,7 +101,6 @@ double chance_of(const std::vector<std::vector<double>>& waits_ns,
 
 // Own times by rank of the role and iteration.
 using Work = std::vector<std::vector<double>>;
-
 Work work_of(const Job& job, const WhatIf& what_if, const Role& role) {
   Work work_ns;
   for (const std::uint32_t rank : role.ranks) {

@@ -134,6 +134,15 @@ def check_short(job):
     return [("missed", not headline.startswith(rank_name(rank)) and job.ranks > 2, headline)]
 
 
+def check_moving(job):
+    """Work moves from rank to rank before an exchange of all with all, whose sizes change each time."""
+    late = [argument for rank in range(job.ranks)
+            for argument in ("--late-random", f"{rank}:3:{150 // job.ranks}")]
+    job.generate("--pattern", "AlltoAllv:65536,AllReduce:65536", *late)
+    kinds = [finding["kind"] for finding in job.ringside("stragglers")["findings"]]
+    return [("missed", kinds != ["imbalance"] and job.ranks > 2, str(kinds))]
+
+
 def check_in_turn(job):
     """Two ranks are late in turn, in every second iteration each."""
     one, other = sorted(job.random.sample(range(job.ranks), 2))
@@ -173,6 +182,7 @@ CHECKS = {
     "rooted": (check_rooted, CLEAN),
     "late": (check_late, LATE),
     "short": (check_short, LATE),
+    "moving": (check_moving, {"missed": 0.1}),
     "in-turn": (check_in_turn, LATE),
     "late-host": (check_late_host, LATE),
     "roots": (check_roots, LATE),
