@@ -25,6 +25,7 @@ constexpr double kMostChance = 0.003;
 constexpr std::size_t kBlocks = 24;
 // How rare long stalls are by chance: their tail falls with this power.
 constexpr double kTailPower = 3;
+constexpr double kSameWork_ns = 8'000;
 // Work that moves from rank to rank is worth a word from here on, if it is so much in whole
 // iterations, and there are so many of them. Noise of 5 % in each kernel of 128 ranks is 5 %.
 constexpr double kLeastImbalance = 0.05;
@@ -112,7 +113,6 @@ Work work_of(const Job& job, const WhatIf& what_if, const Role& role) {
   }
   return work_ns;
 }
-
 struct OfRole {
   Work work_ns;           // first that of the ranks that are asked about
   std::size_t asked = 0;  // how many these are
@@ -136,7 +136,7 @@ double chance_of_distance(const std::vector<OfRole>& roles) {
       const auto others = here_ns.begin() + static_cast<std::ptrdiff_t>(role.asked);
       const double least_ns = *std::min_element(here_ns.begin(), here_ns.end());
       std::transform(others, here_ns.end(), std::back_inserter(others_ns),
-                     [&](double one_ns) { return one_ns - least_ns; });
+                     [&](double one_ns) { return std::max(one_ns - least_ns, kSameWork_ns); });
       if (role.asked > 0) {
         asked_ns.push_back(*std::min_element(here_ns.begin(), others) - least_ns);
         most_ns = std::max(most_ns, asked_ns.back());
