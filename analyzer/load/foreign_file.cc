@@ -3,6 +3,7 @@
 
 #include "analyzer/load/imports/nccl_tests.h"
 #include "analyzer/load/imports/ras.h"
+#include "analyzer/load/kineto/kineto.h"
 #include "analyzer/load/topology/topology_file.h"
 #include "analyzer/model/printable.h"
 
@@ -21,8 +22,7 @@ std::string foreign_file_text(std::string_view first_bytes) {
            "`compare` reads it";
   }
   const std::size_t begin = first_bytes.find_first_not_of(" \n");
-  if (begin != first_bytes.npos && first_bytes[begin] == '{' &&
-      first_bytes.find("\"schemaVersion\"") != first_bytes.npos) {
+  if (begins_as_kineto(first_bytes)) {
     return "a trace of PyTorch's profiler: give the traces of the job, and this one as `--kineto "
            "FILE`; `ringside dependencies FILE` reads it alone";
   }

@@ -14,6 +14,7 @@
 #include "analyzer/load/foreign_file.h"
 #include "analyzer/load/imports/ras.h"
 #include "analyzer/load/json/dom_value.h"
+#include "analyzer/load/kineto/kineto.h"
 #include "analyzer/load/other_processes.h"
 #include "analyzer/load/partial/partial_sections.h"
 #include "analyzer/load/source/byte_source.h"
@@ -197,6 +198,7 @@ void add_directory(const fs::path& directory, const DumpChoice& dump_choice, Inp
   std::vector<std::string> partials;
   std::vector<std::string> dumps;
   std::vector<std::string> durations;
+  std::vector<std::string> profiles;
   std::vector<std::string> unread;  // regular files
   std::vector<std::string> others_than_files;
   fs::directory_iterator entry(directory, error);
@@ -238,6 +240,9 @@ void add_directory(const fs::path& directory, const DumpChoice& dump_choice, Inp
         (path.filename().string().starts_with("ringside.") || begins_as_trace(path))) {
       inputs.paths.push_back(path.string());
       ++traces;
+    } else if (dump_choice.takes_profiles && is_named_as_trace(path.filename().string()) &&
+               begins_as_kineto(first_bytes(path.string()))) {
+      profiles.push_back(path.string());
     } else {
       unread.push_back(path.string());
     }
@@ -245,6 +250,10 @@ void add_directory(const fs::path& directory, const DumpChoice& dump_choice, Inp
   if (dump_choice.takes_dumps) {
     tell_broken_dumps(dumps, unread, problems);
     tell_broken_dumps(dumps, others_than_files, problems);
+  }
+  if (traces + partials.size() + dumps.size() + durations.size() > 0) {
+    unread.insert(unread.end(), profiles.begin(), profiles.end());
+    profiles.clear();
   }
   for (const std::string& path : others_than_files) {
     const std::string name = fs::path(path).filename().string();
@@ -264,7 +273,8 @@ void add_directory(const fs::path& directory, const DumpChoice& dump_choice, Inp
       durations.empty()) {
     note_others(directory, std::move(others), inputs);
   }
-  bool has_better = traces > 0;
+  inputs.profiles.insert(inputs.profiles.end(), profiles.begin(), profiles.end());
+  bool has_better = traces > 0 || !profiles.empty();
   const auto take = [&](const std::vector<std::string>& paths, const char* what) {
     for (const std::string& path : paths) {
       if (has_better) {
@@ -314,6 +324,9 @@ Inputs find_own_inputs(const std::vector<std::string>& arguments, model::Problem
     } else if (is_left_alone(argument, status, dumps)) {
       problems.add_file(argument,
                         "it is a pipe, which is not read; one without a name, as /dev/stdin, is");
+    } else if (dumps.takes_profiles && fs::is_regular_file(status) &&
+               begins_as_kineto(first_bytes(argument))) {
+      inputs.profiles.push_back(argument);
     } else if (fs::exists(status)) {
       const std::string foreign =
           fs::is_regular_file(status) ? foreign_file_text(first_bytes(argument)) : std::string();
@@ -324,6 +337,11 @@ Inputs find_own_inputs(const std::vector<std::string>& arguments, model::Problem
       }
     } else {
       problems.add_file(argument, error ? error.message() : "No such file or directory");
+    }
+  }
+  if (!inputs.paths.empty()) {  // of another argument
+    for (const std::string& path : std::exchange(inputs.profiles, {})) {
+      problems.add_file(path, foreign_file_text(first_bytes(path)));
     }
   }
   const bool has_traces = !inputs.paths.empty();

@@ -14,8 +14,9 @@
 namespace ringside::load {
 
 struct Inputs {
-  std::vector<std::string> paths;  // sorted, each once
-  std::vector<std::string> notes;  // files of directories that were left out, and why
+  std::vector<std::string> paths;     // sorted, each once
+  std::vector<std::string> notes;     // files of directories that were left out, and why
+  std::vector<std::string> profiles;  // traces of PyTorch's profiler, by themselves
 };
 
 /// The note on a file of a directory that is named as a trace, behind its path.
@@ -31,9 +32,9 @@ inline constexpr std::string_view kDumpsRefused =
 /// Directories stand for the Ringside traces directly in them: *.json and *.json.gz whose first
 /// line is that of a trace, and all of them named ringside.*; or, where there is no trace, for the
 /// partials (*.part), or where there are none either, for the Flight Recorder dumps, or else for
-/// the records of durations (*.log, *.json, *.txt). Dumps are taken beside traces too, where both
-/// are joined. A compressed file beside the same uncompressed is left out. Files are taken as they
-/// are. An argument that does not exist is a problem.
+/// the records of durations (*.log, *.json, *.txt), or for traces of PyTorch's profiler. Dumps are
+/// taken beside traces too, where both are joined. A compressed file beside the same uncompressed
+/// is left out. Files are taken as they are. An argument that does not exist is a problem.
 Inputs find_inputs(const std::vector<std::string>& arguments, model::Problems& problems,
                    const DumpChoice& dumps = {});
 

@@ -202,6 +202,10 @@ class Writer {
 
   void copy_process(std::size_t number, Copy& copy, CopyMemory& memory, InOrder& in_order) {
     std::string& text = memory.text;
+    if (!plan_.processes[number].has_lines) {
+      in_order.add(number, text);
+      return;
+    }
     ProcessLines process(traces_, alignment_, plan_, static_cast<std::uint32_t>(number + 1),
                          options_.has_steps, copy.counters, memory.of_slices);
     const auto copy_file = [&](const std::string& path) {

@@ -53,6 +53,7 @@ struct ProcessPlan {
   std::uint32_t file = 0;                 // index into Traces::files
   std::uint32_t pid = 0;                  // in the merged file
   std::string label;                      // "rank 3"
+  bool has_lines = true;                  // false if its trace is one of PyTorch's profiler alone
   std::vector<std::uint64_t> operations;  // "op" of those that are kept, ascending; if is_part
   std::vector<Wait> waits;                // by operation
   std::vector<ArrowEnd> arrow_ends;       // by operation
@@ -69,8 +70,8 @@ struct ProcessPlan {
 
 /// A kernel in a trace of PyTorch's profiler that is an operation.
 struct KinetoLink {
-  std::uint64_t arrow = 0;
-  std::string arguments;  // JSON members, for the kernel's
+  std::uint64_t arrow = 0;  // 0: none, since the operation has no lines
+  std::string arguments;    // JSON members, for the kernel's
 };
 
 struct KinetoPlan {

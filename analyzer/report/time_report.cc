@@ -172,9 +172,54 @@ Table ranks_table(const replay::CriticalPath& path, const replay::RunReplay& run
   return table;
 }
 
+// Communication beside which the GPU computed, and that it waited for.
+void add_exposed(const model::Traces& traces, const std::vector<match::KinetoFileJoin>& profiles,
+                 Document& document) {
+  Table table{"gpus",
+              "GPUs, by traces of PyTorch's profiler",
+              {{"rank", "rank", Shown::kRank},
+               {"host", "host"},
+               {"span_ns", "from first to last", Shown::kDuration},
+               {"computing_ns", "computing", Shown::kDuration},
+               {"communicating_ns", "communicating", Shown::kDuration},
+               {"exposed_ns", "exposed", Shown::kDuration},
+               {"exposed_percent", "of the span", Shown::kNumber, "%", 1},
+               {"overlapped_percent", "overlapped", Shown::kNumber, "% of communicating", 1}},
+              {}};
+  std::int64_t communicating_ns = 0;
+  std::int64_t exposed_ns = 0;
+  for (const match::KinetoFileJoin& profile : profiles) {
+    const match::GpuTime& gpu = profile.gpu;
+    if (gpu.communicating_ns == 0) {
+      continue;
+    }
+    const std::int64_t own_ns = gpu.communicating_ns - gpu.both_ns;
+    communicating_ns = add_saturating(communicating_ns, gpu.communicating_ns);
+    exposed_ns = add_saturating(exposed_ns, own_ns);
+    const model::Process& process = traces.files[profile.file].process;
+    table.rows.push_back({process.launcher_rank ? Cell(*process.launcher_rank) : Cell(),
+                          process.host, gpu.span_ns, gpu.computing_ns, gpu.communicating_ns, own_ns,
+                          percent(own_ns, gpu.span_ns),
+                          percent(gpu.both_ns, gpu.communicating_ns)});
+  }
+  if (!table.rows.empty()) {
+    document.sentences.push_back(
+        "Of " + human_duration(communicating_ns) + " of communication in the profiles, " +
+        human_duration(exposed_ns) + " (" + fixed(percent(exposed_ns, communicating_ns), 1) +
+        " %) are exposed: the GPU computed nothing meanwhile.");
+    document.tables.push_back(std::move(table));
+    return;
+  }
+  document.notes.push_back(
+      "what the GPU computes meanwhile is not in these traces: communication is exposed for at "
+      "most the time that operations run; --kineto PROFILES of the job shows it");
+}
+
 }  // namespace
 
-Document overlap_document(const metrics::Overlap& overlap, const match::Matches& matches) {
+Document overlap_document(const metrics::Overlap& overlap, const match::Matches& matches,
+                          const model::Traces& traces,
+                          const std::vector<match::KinetoFileJoin>& profiles) {
   Document document;
   document.command = "overlap";
   metrics::RankOverlap all;
@@ -221,10 +266,7 @@ Document overlap_document(const metrics::Overlap& overlap, const match::Matches&
                           percent(pair.together_ns, busy_ns(pair.second))});
   }
   document.tables.push_back(std::move(pairs));
-  document.notes.push_back(
-      "what the GPU computes meanwhile is not in these traces: communication is exposed for at "
-      "most "
-      "the time that operations run");
+  add_exposed(traces, profiles, document);
   if (all.waiting_most_ns > 0) {
     document.notes.push_back(
         "waiting is at least and at most what the clocks, the stamps and the buffers on the way "

@@ -4,6 +4,9 @@
 #ifndef RINGSIDE_ANALYZER_REPORT_TIME_REPORT_H
 #define RINGSIDE_ANALYZER_REPORT_TIME_REPORT_H
 
+#include <vector>
+
+#include "analyzer/match/kineto/kineto_join.h"
 #include "analyzer/match/matcher.h"
 #include "analyzer/metrics/overlap/overlap.h"
 #include "analyzer/metrics/rows/grouping.h"
@@ -12,7 +15,10 @@
 
 namespace ringside::report {
 
-Document overlap_document(const metrics::Overlap& overlap, const match::Matches& matches);
+/// `profiles`: of PyTorch's profiler, which show what the GPUs computed meanwhile.
+Document overlap_document(const metrics::Overlap& overlap, const match::Matches& matches,
+                          const model::Traces& traces,
+                          const std::vector<match::KinetoFileJoin>& profiles);
 
 /// What the end of a run waited for. `run`: NULL if nothing ran. `by`: operations on the path are
 /// also told apart by this, as in the run's kinds.

@@ -15,6 +15,7 @@ import match_inputs
 import merge_inputs
 import network_inputs
 import partial_inputs
+import profile_inputs
 import report_inputs
 import summary_inputs
 import time_inputs
@@ -35,7 +36,7 @@ def write_case(name, command, files):
 def main():
     for module in (summary_inputs, match_inputs, compare_inputs, export_inputs, lint_inputs,
                    hang_inputs, network_inputs, iterations_inputs, merge_inputs, report_inputs,
-                   marked_inputs, partial_inputs, time_inputs):
+                   marked_inputs, partial_inputs, profile_inputs, time_inputs):
         for name, (command, files) in module.cases().items():
             write_case(name, command, files)
 

@@ -39,6 +39,7 @@ LIMITS = {
     "docs/mpi.md": 700,
     "docs/nccl-releases.md": 300,
     "docs/performance.md": 1500,
+    "docs/profiles.md": 400,
     "docs/quickstart.md": 300,
     "docs/report.md": 700,
     "docs/run.md": 1200,

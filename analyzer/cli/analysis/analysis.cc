@@ -330,6 +330,7 @@ bool load_traces(const AnalysisOptions& options, Analysis& analysis) {
   }
   load::DumpChoice dumps = options.dumps;
   dumps.joins_traces = dumps.takes_others;
+  dumps.takes_profiles = dumps.takes_others;
   load::Inputs inputs = load::find_inputs(options.inputs, analysis.problems, dumps);
   {
     load::Progress progress;
@@ -341,13 +342,15 @@ bool load_traces(const AnalysisOptions& options, Analysis& analysis) {
   analysis.dumps = std::move(joined.dumps);
   analysis.notes = std::move(joined.notes);
   leave_out_unfit(options, analysis);
-  if (!options.kineto.empty()) {
+  std::vector<std::string> kineto = options.kineto;
+  kineto.insert(kineto.end(), inputs.profiles.begin(), inputs.profiles.end());
+  if (!kineto.empty()) {
     ProfileTake take;
     if (options.has_graphs) {
       take = take_graphs(options, analysis);
     }
     const std::size_t told = analysis.problems.files().size();
-    analysis.profiles = join_profiles(options.kineto, options.reads_profiles_again, analysis.traces,
+    analysis.profiles = join_profiles(kineto, options.reads_profiles_again, analysis.traces,
                                       analysis.problems, take);
     analysis.unused_profiles = analysis.problems.files().size() - told;
     for (std::size_t i = told; i < analysis.problems.files().size(); ++i) {
@@ -371,6 +374,7 @@ bool load_traces(const AnalysisOptions& options, Analysis& analysis) {
     return false;
   }
   analysis.inputs = std::move(inputs.paths);
+  analysis.inputs.insert(analysis.inputs.end(), inputs.profiles.begin(), inputs.profiles.end());
   if (analysis.traces.files.empty()) {
     std::fprintf(stderr, "ringside: there is no %s to analyse\n",
                  !options.dumps.takes_others ? "dump"

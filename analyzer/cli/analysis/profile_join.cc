@@ -8,6 +8,7 @@
 
 #include "analyzer/load/kineto/kineto.h"
 #include "analyzer/load/kineto/kineto_trace.h"
+#include "analyzer/match/kineto/profile_trace.h"
 #include "analyzer/model/parallel.h"
 
 namespace ringside::cli {
@@ -30,6 +31,7 @@ std::vector<match::KinetoFileJoin> join_profiles(const std::vector<std::string>&
   // A few are read at once, so that memory holds no more; they are joined in order, so that the
   // result is the same on every machine.
   const std::size_t at_once = core_count();
+  const bool are_alone = traces.files.empty();
   for (std::size_t begin = 0; begin < paths.size(); begin += at_once) {
     const std::size_t count = std::min(at_once, paths.size() - begin);
     std::vector<model::KinetoTrace> read(count);
@@ -43,6 +45,22 @@ std::vector<match::KinetoFileJoin> join_profiles(const std::vector<std::string>&
     for (std::size_t i = 0; i < count; ++i) {
       if (errors[i]) {
         problems.add_file(paths[begin + i], *errors[i]);
+        continue;
+      }
+      if (are_alone) {
+        auto framed = match::add_profile_trace(read[i], traces);
+        if (traces.files.back().operations.empty()) {
+          traces.files.pop_back();
+          problems.add_file(paths[begin + i],
+                            "a trace of PyTorch's profiler that has no call of torch.distributed "
+                            "and no kernel of NCCL");
+          continue;
+        }
+        joins.push_back(match::join_own_kineto(read[i], std::move(framed), traces));
+        if (take) {
+          take(read[i], joins.back());
+        }
+        read[i] = {};
         continue;
       }
       const auto file = match::profiled_file(read[i], traces, joins);
@@ -73,6 +91,9 @@ std::vector<match::KinetoFileJoin> join_profiles(const std::vector<std::string>&
       }
       read[i] = {};
     }
+  }
+  if (are_alone) {
+    match::number_profiled_calls(traces);
   }
   return joins;
 }

@@ -19,7 +19,8 @@ using ProfileTake = std::function<void(model::KinetoTrace&, const match::KinetoF
 
 /// Reads the traces of PyTorch's profiler that these arguments of --kineto name, and joins each
 /// with the operations of its process. A file that cannot be read, or whose process has no trace,
-/// is added to `problems`; so is a pipe if profiles are read again later.
+/// is added to `problems`; so is a pipe if profiles are read again later. Where there is no trace
+/// at all, each profile is the trace of its process, and is added to `traces`.
 std::vector<match::KinetoFileJoin> join_profiles(const std::vector<std::string>& kineto,
                                                  bool are_read_again, model::Traces& traces,
                                                  model::Problems& problems,

@@ -283,7 +283,8 @@ void add_overlap(CLI::App& app, Chosen& chosen) {
   CLI::App& command = add_document(
       app, "overlap", "Say how long communication runs, and which communicators run at once",
       kOverlapExample, options, chosen, [](const Analysis& analysis, const auto&) {
-        return report::overlap_document(metrics::find_overlap(analysis.facts()), analysis.matches);
+        return report::overlap_document(metrics::find_overlap(analysis.facts()), analysis.matches,
+                                        analysis.traces, analysis.profiles);
       });
   add_kineto_option(command, *options);
 }

@@ -163,7 +163,7 @@ ExitStatus run_bundle(const Analysis& analysis, const merge::Plan& plan,
 
 // Returns false, after a message, if --kineto is given and there is no such trace.
 bool take_kineto(const MergeOptions& options, Analysis& analysis, merge::Plan& plan) {
-  if (options.kineto.empty()) {
+  if (analysis.profiles.empty() && options.kineto.empty()) {
     return true;
   }
   model::Problems problems;
@@ -171,7 +171,7 @@ bool take_kineto(const MergeOptions& options, Analysis& analysis, merge::Plan& p
   print_problems(problems, {});
   analysis.unused_profiles += problems.files().size();
   if (plan.kineto.empty()) {
-    tell("ringside merge: no trace of PyTorch's profiler to merge in " + options.kineto.front());
+    tell("ringside merge: there is no trace of PyTorch's profiler to merge");
     return false;
   }
   return true;

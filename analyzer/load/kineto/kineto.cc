@@ -139,6 +139,12 @@ std::optional<NcclKernel> nccl_kernel(std::size_t place, const object& event) {
 
 }  // namespace
 
+bool begins_as_kineto(std::string_view bytes) {
+  const std::size_t begin = bytes.find_first_not_of(" \n");
+  return begin != bytes.npos && bytes[begin] == '{' &&
+         bytes.find("\"schemaVersion\"") != bytes.npos;
+}
+
 std::vector<std::string> kineto_paths(const std::vector<std::string>& given) {
   std::vector<std::string> paths;
   for (const std::string& one : given) {

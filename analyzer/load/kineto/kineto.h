@@ -83,6 +83,9 @@ class KinetoFile {
   std::vector<model::KinetoGroup> groups_;
 };
 
+/// Whether a file with these first bytes may be one: it is cheap.
+bool begins_as_kineto(std::string_view bytes);
+
 /// Returns these files, and those that profilers write into directories: NAME.pt.trace.json, and
 /// any other .json or .json.gz that is not named as a trace of Ringside's. They come sorted by
 /// name: a file's compressed form behind it.

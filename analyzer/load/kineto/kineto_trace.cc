@@ -163,6 +163,8 @@ class Columns {
     comm.thread = call->thread;
     comm.collective = name_of(*arguments, "Collective name");
     comm.group = name_of(*arguments, "Process Group Name");
+    comm.description = name_of(*arguments, "Process Group Description");
+    comm.ranks = name_of(*arguments, "Process Group Ranks");
     comm.dtype = name_of(*arguments, "dtype");
     comm.inputs = count_at(*arguments, "In msg nelems");
     comm.outputs = count_at(*arguments, "Out msg nelems");

@@ -17,7 +17,7 @@ struct CallPattern {
 };
 
 // A name may be there twice: the implementations differ, and either fits.
-constexpr std::array<CallPattern, 22> kCallPatterns = {{
+constexpr std::array<CallPattern, 24> kCallPatterns = {{
     {"allreduce", "AllReduce", Sized::kInput, false},
     {"all_reduce", "AllReduce", Sized::kInput, false},
     {"allreduce_coalesced", "AllReduce", Sized::kInput, true},
@@ -41,6 +41,8 @@ constexpr std::array<CallPattern, 22> kCallPatterns = {{
     {"send", "Send", Sized::kInput, false},
     {"recv", "Recv", Sized::kInput, false},
     {"recvAnySource", "Recv", Sized::kInput, false},
+    {"gather", "Gather", Sized::kInput, false},
+    {"scatter", "Scatter", Sized::kOutput, false},
 }};
 
 // Sends and receives between all ranks, or some.
@@ -85,6 +87,16 @@ bool is_known_call(std::string_view name) {
   return is_exchange(name) ||
          std::any_of(kCallPatterns.begin(), kCallPatterns.end(),
                      [&](const CallPattern& pattern) { return pattern.name == name; });
+}
+
+std::string_view nccl_function(std::string_view name) {
+  if (is_exchange(name)) {
+    return name == "batch_op_issue" ? "SendRecv" : "AlltoAll";
+  }
+  const auto* const found =
+      std::find_if(kCallPatterns.begin(), kCallPatterns.end(),
+                   [&](const CallPattern& pattern) { return pattern.name == name; });
+  return found == kCallPatterns.end() ? name : found->func;
 }
 
 std::size_t calls_made(const ProfiledCall& call, std::span<const NcclCall> made) {

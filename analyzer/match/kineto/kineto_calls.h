@@ -32,6 +32,10 @@ bool makes_no_call(std::string_view name);
 /// Whether it is known which calls of NCCL a call of that name makes.
 bool is_known_call(std::string_view name);
 
+/// NCCL's function of a call of that name; "AlltoAll" for an exchange of all ranks, "SendRecv" for
+/// a batch of sends and receives, and the name itself if it is not known.
+std::string_view nccl_function(std::string_view name);
+
 /// Returns how many of these calls of NCCL, from the first one on, are those that this call made; 0
 /// if they do not fit, in function or size, or if the call is not known.
 std::size_t calls_made(const ProfiledCall& call, std::span<const NcclCall> made);

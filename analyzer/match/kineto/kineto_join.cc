@@ -205,11 +205,33 @@ class FileJoin {
     for (const auto& [name, entries] : groups) {
       join_group(name, entries);
     }
-    joined_.kernels = join_kineto_kernels(trace_, joined_.framed, traces_.names, file_);
-    return std::move(joined_);
+    return finish();
+  }
+
+  KinetoFileJoin join_own(std::vector<FramedOperation> framed) {
+    for (const FramedOperation& one : framed) {
+      const KinetoComm& comm = trace_.comms[one.comm];
+      KinetoGroupJoin group;
+      group.name = trace_.names.text(comm.group);
+      const model::KinetoGroup* const listed = group_named(group.name);
+      group.description = listed != nullptr ? listed->description : "";
+      fill(entry_of(one.comm, comm, trace_.names.text(comm.collective)), one.operation, group);
+    }
+    joined_.framed = std::move(framed);
+    joined_.is_alone = true;
+    return finish();
   }
 
  private:
+  KinetoFileJoin finish() {
+    joined_.kernels = join_kineto_kernels(trace_, joined_.framed, traces_.names, file_);
+    joined_.gpu = find_gpu_time(trace_);
+    joined_.time = profiled_time(trace_);
+    joined_.events = trace_.events;
+    joined_.damaged = trace_.damaged;
+    return std::move(joined_);
+  }
+
   // A mark with an end, as a range would be around all others of the program.
   void add_step(const KinetoCall& call) {
     const HostClock clock(file_);
@@ -480,11 +502,13 @@ const KinetoFileJoin* find_same_time(const model::KinetoTrace& trace, std::uint3
 
 KinetoFileJoin join_kineto(const model::KinetoTrace& trace, std::uint32_t file,
                            model::Traces& traces) {
-  KinetoFileJoin join = FileJoin(trace, file, traces).join();
-  join.time = profiled_time(trace);
-  join.events = trace.events;
-  join.damaged = trace.damaged;
-  return join;
+  return FileJoin(trace, file, traces).join();
+}
+
+KinetoFileJoin join_own_kineto(const model::KinetoTrace& trace, std::vector<FramedOperation> framed,
+                               model::Traces& traces) {
+  const auto file = static_cast<std::uint32_t>(traces.files.size() - 1);
+  return FileJoin(trace, file, traces).join_own(std::move(framed));
 }
 
 }  // namespace ringside::match

@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "analyzer/match/kineto/gpu_time.h"
 #include "analyzer/match/kineto/kineto_kernels.h"
 #include "analyzer/model/kineto/kineto.h"
 #include "analyzer/model/trace.h"
@@ -71,7 +72,9 @@ struct KinetoFileJoin {
   std::uint64_t damaged = 0;  // of these
   std::vector<KinetoGroupJoin> groups;
   std::vector<FramedOperation> framed;  // of all groups, in each in the order of calls
+  bool is_alone = false;  // the file was made of the profile (profile_trace.h), and has no groups
   KinetoKernels kernels;
+  GpuTime gpu;
 };
 
 /// The file of the process that was profiled: of its rank and its pid, as far as the profiler tells
@@ -99,6 +102,10 @@ const KinetoFileJoin* find_same_time(const model::KinetoTrace& trace, std::uint3
 /// with as many ranks and this rank's place among them.
 KinetoFileJoin join_kineto(const model::KinetoTrace& trace, std::uint32_t file,
                            model::Traces& traces);
+
+/// The same where the last file of `traces` was made of the profile, and these are its operations.
+KinetoFileJoin join_own_kineto(const model::KinetoTrace& trace, std::vector<FramedOperation> framed,
+                               model::Traces& traces);
 
 }  // namespace ringside::match
 

@@ -47,6 +47,10 @@ class KernelJoin {
     for (std::size_t i = 0; i < trace.runtime.size(); ++i) {
       calls.try_emplace(trace.runtime[i].correlation, i);
     }
+    std::unordered_map<std::int64_t, const model::KinetoComm*> comms;  // by external id
+    for (const model::KinetoComm& comm : trace.comms) {
+      comms.try_emplace(comm.external_id, &comm);
+    }
     for (std::size_t i = 0; i < trace.activities.size(); ++i) {
       const model::GpuActivity& activity = trace.activities[i];
       const std::string_view func =
@@ -62,6 +66,10 @@ class KernelJoin {
       if (call != calls.end()) {
         const model::KinetoCall& launch = trace.runtime[call->second];
         kernels_.push_back({i, func, launch.thread, launch.start_ns, false});
+      } else if (const auto comm = comms.find(activity.external_id);
+                 comm != comms.end() && activity.external_id != model::kNoId) {
+        // The profile is without calls of CUDA, or of another maker's runtime.
+        kernels_.push_back({i, func, comm->second->thread, comm->second->start_ns, false});
       }
     }
     std::sort(kernels_.begin(), kernels_.end(), [](const Kernel& one, const Kernel& other) {

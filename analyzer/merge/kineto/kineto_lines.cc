@@ -196,7 +196,7 @@ bool KinetoLines::take(const Object& event, const KinetoLink* link, std::string&
       output += simdjson::minify(member.value);
     }
   }
-  if (link != nullptr) {
+  if (link != nullptr && link->arrow > 0) {
     output += ",\"bind_id\":";
     append_hex(kArrowBit | link->arrow, output);
     output += ",\"flow_out\":true";

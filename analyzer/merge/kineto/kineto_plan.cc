@@ -148,8 +148,11 @@ void link(const model::Traces& traces, const align::Alignment& alignment,
     }
     ++planned.linked;
     KinetoLink& made = planned.links[kernel.event];
-    made.arrow = ++plan.arrows;
     made.arguments = arguments_of(traces, file, operations);
+    if (!process.has_lines) {
+      continue;
+    }
+    made.arrow = ++plan.arrows;
     const std::int64_t kernel_ns = alignment.to_common_ns(process.file, kernel.start_ns - base_ns);
     for (const std::size_t index : operations) {
       const model::Operation operation = file.operations[index];
@@ -182,6 +185,7 @@ void add_kineto(const model::Traces& traces, const align::Alignment& alignment,
     planned.path = profile.path;
     planned.process = static_cast<std::uint32_t>(process - plan.processes.begin());
     planned.base_ns = kineto.base_ns();
+    process->has_lines = !profile.is_alone;
     link(traces, alignment, kernels, planned, plan);
     plan.kineto.push_back(std::move(planned));
   }

@@ -70,6 +70,8 @@ struct KinetoComm {
   std::int64_t thread = 0;
   NameId collective = kNoName;          // "allreduce"
   NameId group = kNoName;               // the process group's name: "0"
+  NameId description = kNoName;         // of the group: "default_pg"
+  NameId ranks = kNoName;               // of the group, "[0, 1]"; cut off behind the thirtieth
   NameId dtype = kNoName;               // as c10 names it: "Float"
   std::optional<std::uint64_t> inputs;  // elements
   std::optional<std::uint64_t> outputs;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// NCCL's kernels, by their names.
+// Kernels that communicate, by their names: NCCL's, and those of others.
 #ifndef RINGSIDE_ANALYZER_MODEL_KINETO_NCCL_KERNEL_H
 #define RINGSIDE_ANALYZER_MODEL_KINETO_NCCL_KERNEL_H
 
@@ -31,6 +31,44 @@ inline std::string_view nccl_function_of_kernel(std::string_view name) {
     return found != kFunctions.end() ? *found : word == "Generic" ? kAnyFunction : "";
   }
   return {};
+}
+
+/// A kernel that communicates without NCCL.
+struct OtherKernel {
+  std::string_view part;     // of its name
+  std::string_view library;  // "vLLM"
+  std::string_view function;
+};
+
+/// The first that fits, by the sources of each library: PyTorch's symmetric memory, the all-reduce
+/// of vLLM and SGLang, FlashInfer's and TensorRT-LLM's fused ones, DeepEP, NVSHMEM.
+inline const OtherKernel* other_kernel(std::string_view name) {
+  static constexpr std::array<OtherKernel, 20> kKernels = {{
+      {"deep_ep::", "DeepEP", ""},
+      {"quickreduce::", "QuickReduce", "all-reduce"},
+      {"cross_device_reduce_", "custom all-reduce (vLLM, SGLang)", "all-reduce"},
+      {"allreduce_fusion_kernel", "FlashInfer, TensorRT-LLM", "fused all-reduce"},
+      {"moereduction_allreduce", "FlashInfer, TensorRT-LLM", "fused all-reduce"},
+      {"oneshotAllreduceFusion", "FlashInfer, TensorRT-LLM", "fused all-reduce"},
+      {"twoshotAllreduce", "FlashInfer, TensorRT-LLM", "all-reduce"},
+      {"oneShotAllReduce", "FlashInfer, TensorRT-LLM", "all-reduce"},
+      {"twoShotAllReduce", "FlashInfer, TensorRT-LLM", "all-reduce"},
+      {"userbuffers", "Transformer Engine", "userbuffers"},
+      {"multimem_one_shot", "PyTorch's symmetric memory", "all-reduce"},
+      {"multimem_all_reduce", "PyTorch's symmetric memory", "all-reduce"},
+      {"multimem_all_gather", "PyTorch's symmetric memory", "all-gather"},
+      {"one_shot_all_reduce", "PyTorch's symmetric memory", "all-reduce"},
+      {"one_shot_reduce", "PyTorch's symmetric memory", "reduce"},
+      {"two_shot_all_reduce", "PyTorch's symmetric memory", "all-reduce"},
+      {"reduce_scatter_multimem", "PyTorch's symmetric memory", "reduce-scatter"},
+      {"symm_mem", "PyTorch's symmetric memory", ""},
+      {"nvshmem", "NVSHMEM", ""},
+      {"mscclpp", "MSCCL++", ""},
+  }};
+  const auto* const found =
+      std::find_if(kKernels.begin(), kKernels.end(),
+                   [&](const OtherKernel& one) { return name.find(one.part) != name.npos; });
+  return found == kKernels.end() ? nullptr : found;
 }
 
 }  // namespace ringside::model

@@ -100,11 +100,11 @@ std::string unseen_sentence(const replay::Replays& replays) {
            command;
   }
   if (!coverage.is_enough()) {
-    return std::to_string(coverage.operations - coverage.seen) + " of " +
+    return "whether a rank slows the job cannot be judged: " +
+           std::to_string(coverage.operations - coverage.seen) + " of " +
            counted(coverage.operations, "operation") +
-           " were not seen to run on all of their ranks: who slows the job is computed from the "
-           "others" +
-           command;
+           (coverage.operations - coverage.seen == 1 ? " was" : " were") +
+           " not seen to run on all of their ranks" + command;
   }
   for (const auto& run : replays.runs) {
     if (run->slow().unjudged_iterations) {

@@ -53,6 +53,42 @@ std::string kernels_text(const std::vector<match::KinetoFileJoin>& joins) {
          (timed > 0 ? " They give the times of " + counted(timed, "operation") + '.' : "");
 }
 
+// Profiles that are the traces themselves.
+std::string alone_text(const std::vector<match::KinetoFileJoin>& joins,
+                       const model::Traces& traces) {
+  std::uint64_t calls = 0;
+  std::uint64_t kernels = 0;
+  std::uint64_t joined = 0;
+  std::int64_t all_ns = 0;
+  std::int64_t others_ns = 0;
+  for (const match::KinetoFileJoin& join : joins) {
+    calls += join.framed.size();
+    kernels += join.kernels.kernels;
+    joined += join.kernels.activities.size();
+    const model::TraceFile& file = traces.files[join.file];
+    for (std::size_t i = 0; i < file.operations.size(); ++i) {
+      const model::Operation operation = file.operations[i];
+      if (operation.times_from == model::TimesFrom::kKineto) {
+        const model::Context& context = file.contexts.at(operation.context);
+        const std::int64_t time_ns = *operation.end_ns - *operation.start_ns;
+        all_ns += time_ns;
+        others_ns += !context.name.empty() && !context.nranks ? time_ns : 0;
+      }
+    }
+  }
+  std::string text =
+      counted(joins.size(), "trace") +
+      " of PyTorch's profiler, and none of Ringside's: " + counted(calls, "call") +
+      " of torch.distributed, and " + (calls > 0 ? std::to_string(joined) + " of " : "") +
+      counted(kernels, "kernel") + " of NCCL" + (calls > 0 ? " joined with them" : "") + '.';
+  if (others_ns > 0) {
+    text += " Kernels that communicate without NCCL take " +
+            fixed(100 * static_cast<double>(others_ns) / static_cast<double>(all_ns), 1) +
+            " % of the time in operations.";
+  }
+  return text;
+}
+
 std::string_view proof_name(match::KernelProof proof) {
   constexpr std::array<std::string_view, match::kKernelProofs> kNames = {"launch", "order",
                                                                          "clock"};
@@ -126,6 +162,10 @@ std::vector<std::string> profile_join_notes(const std::vector<match::KinetoFileJ
     }
   }
   if (joins.empty()) {
+    return notes;
+  }
+  if (joins.front().is_alone) {
+    notes.insert(notes.begin(), alone_text(joins, traces));
     return notes;
   }
   const std::uint64_t joined = pairs[0] + pairs[1] + pairs[2];

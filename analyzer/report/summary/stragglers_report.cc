@@ -231,14 +231,10 @@ Document stragglers_document(const Replays& replays) {
   }
   std::string unseen = unseen_sentence(replays);
   if (document.findings.empty()) {
-    const auto known = std::find_if(replays.runs.begin(), replays.runs.end(),
-                                    [](const auto& run) { return run->is_possible(); });
-    const std::string nobody = known == replays.runs.end() ? "nothing was seen of who slows the job"
-                                                           : nobody_sentence(**known);
+    const std::string nobody = !unseen.empty()        ? std::exchange(unseen, {})
+                               : replays.runs.empty() ? "nothing was seen of who slows the job"
+                                                      : nobody_sentence(*replays.runs.front());
     document.sentences.push_back(capitalised(nobody) + ".");
-    if (nobody == unseen) {
-      unseen.clear();  // said already
-    }
   }
   if (waited_ns > 0) {
     document.sentences.push_back(

@@ -1,0 +1,486 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "analyzer/match/kineto/profile_trace.h"
+
+#include <algorithm>
+#include <charconv>
+#include <filesystem>
+#include <map>
+#include <numeric>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <utility>
+
+#include "analyzer/match/kineto/kineto_calls.h"
+#include "analyzer/model/kineto/nccl_kernel.h"
+#include "analyzer/model/kineto/torch_dtype.h"
+#include "analyzer/model/saturating.h"
+#include "analyzer/model/unknown_host.h"
+
+namespace ringside::match {
+namespace {
+
+constexpr std::int64_t kNsPerSecond = 1'000'000'000;
+
+// The host in HOST_PID.TIME.pt.trace.json; empty if the file is named otherwise.
+std::string_view host_of(std::string_view path, std::optional<std::int64_t> pid) {
+  const std::string_view name = path.substr(path.rfind('/') + 1);
+  const std::size_t ending = name.find(".pt.trace.json");
+  const std::string mark = '_' + std::to_string(pid.value_or(-1)) + '.';
+  const std::size_t at = name.substr(0, ending).rfind(mark);
+  return pid && ending != name.npos && at != name.npos ? name.substr(0, at) : std::string_view();
+}
+
+// The ranks of "[0, 1]"; nothing if the list is empty or was cut off ("[0, 1, ..., 9]").
+std::optional<std::vector<std::int64_t>> ranks_listed(std::string_view text) {
+  std::vector<std::int64_t> ranks;
+  while (!text.empty()) {
+    std::int64_t rank = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), rank);
+    if (error == std::errc()) {
+      ranks.push_back(rank);
+      text.remove_prefix(static_cast<std::size_t>(end - text.data()));
+    } else if (text.front() == '.') {
+      return std::nullopt;
+    } else {
+      text.remove_prefix(1);
+    }
+  }
+  return ranks.empty() ? std::nullopt : std::optional(ranks);
+}
+
+// "0-7", or each of them.
+std::string list_text(const std::vector<std::int64_t>& ranks) {
+  if (ranks.size() > 2 && ranks.back() - ranks.front() + 1 == std::ssize(ranks) &&
+      std::is_sorted(ranks.begin(), ranks.end())) {
+    return '[' + std::to_string(ranks.front()) + '-' + std::to_string(ranks.back()) + ']';
+  }
+  std::string text = "[";
+  for (const std::int64_t rank : ranks) {
+    text.append(text.size() > 1 ? ", " : "").append(std::to_string(rank));
+  }
+  return text + ']';
+}
+
+class ProfileTrace {
+ public:
+  ProfileTrace(const model::KinetoTrace& trace, model::Traces& traces)
+      : trace_(trace), names_(traces.names), file_(traces.files.emplace_back()) {}
+
+  std::vector<FramedOperation> make() {
+    fill_process();
+    find_launches();
+    for (std::size_t i = 0; i < trace_.comms.size(); ++i) {
+      const std::string_view name = trace_.names.text(trace_.comms[i].collective);
+      // NCCL runs nothing for a group of one rank.
+      if (!name.empty() && !makes_no_call(name) && trace_.comms[i].group_size != 1) {
+        add_call(i, name);
+      }
+    }
+    for (const model::GpuActivity& activity : trace_.activities) {
+      const std::string_view name = trace_.names.text(activity.name);
+      if (framed_.empty() && is_of_nccl(activity)) {
+        add_kernel(activity, "stream " + std::to_string(activity.stream), "",
+                   model::nccl_function_of_kernel(name));
+      } else if (const auto* const other =
+                     activity.kind == model::GpuWork::kKernel && !is_of_nccl(activity)
+                         ? model::other_kernel(name)
+                         : nullptr) {
+        add_kernel(
+            activity, std::string(other->library), other->library,
+            other->function.empty() ? name.substr(0, name.find_first_of("<(")) : other->function);
+      }
+    }
+    return std::move(framed_);
+  }
+
+ private:
+  void fill_process() {
+    const ProfiledTime time = profiled_time(trace_).value_or(ProfiledTime());
+    model::Process& process = file_.process;
+    process.base_time_s = time.first_ns / kNsPerSecond;
+    process.start_ns = time.first_ns % kNsPerSecond;
+    process.launcher_rank = trace_.rank;
+    process.pid = trace_.pid.value_or(0);
+    process.job = "unknown";
+    process.run_id = "PyTorch's profiler, " + whose() + ", at " + std::to_string(time.first_ns);
+    std::error_code error;
+    const auto size = std::filesystem::file_size(trace_.path, error);
+    file_.size_bytes = error ? 0 : size;
+    const std::string_view host = host_of(trace_.path, trace_.pid);
+    process.host = host.empty() ? std::string_view(model::kUnknownHost) : host;
+    process.boot_id = host.empty() ? process.run_id : "";  // its clock may be any host's
+    file_.path = trace_.path;
+    file_.windows[2].start_ns = process.start_ns;
+    file_.last_ns = when(time.last_ns);
+    file_.closed = true;
+  }
+
+  std::string whose() const {
+    return trace_.rank ? "rank " + std::to_string(*trace_.rank)
+                       : trace_.path.substr(trace_.path.rfind('/') + 1);
+  }
+
+  std::int64_t when(std::int64_t epoch_ns) const {
+    return subtract_saturating(epoch_ns, file_.process.base_time_s * kNsPerSecond);
+  }
+
+  bool is_of_nccl(const model::GpuActivity& activity) const {
+    return activity.kind == model::GpuWork::kKernel &&
+           !model::nccl_function_of_kernel(trace_.names.text(activity.name)).empty();
+  }
+
+  void find_launches() {
+    std::set<std::int64_t> wanted;
+    for (const model::GpuActivity& activity : trace_.activities) {
+      if (is_of_nccl(activity)) {
+        wanted.insert(activity.correlation);
+      }
+    }
+    for (const model::KinetoCall& call : trace_.runtime) {
+      if (call.correlation != model::kNoId && wanted.contains(call.correlation)) {
+        launches_[call.thread].push_back(call.start_ns);
+      }
+    }
+  }
+
+  bool is_launched_between(std::int64_t thread, std::int64_t from_ns, std::int64_t to_ns) const {
+    const auto own = launches_.find(thread);
+    if (own == launches_.end()) {
+      return true;
+    }
+    const auto next = std::lower_bound(own->second.begin(), own->second.end(), from_ns);
+    return next != own->second.end() && *next < to_ns;
+  }
+
+  std::uint32_t context_of(const model::KinetoComm& comm) {
+    const std::string_view name = trace_.names.text(comm.group);
+    const auto [found, is_new] = contexts_.try_emplace(
+        {std::string(name), comm.ranks}, static_cast<std::uint32_t>(file_.contexts.size() + 1));
+    if (!is_new) {
+      return found->second;
+    }
+    const auto listed = std::find_if(trace_.groups.begin(), trace_.groups.end(),
+                                     [&](const auto& group) { return group.name == name; });
+    auto ranks = ranks_listed(trace_.names.text(comm.ranks));
+    if (listed != trace_.groups.end() && !listed->ranks.empty()) {
+      ranks = listed->ranks;
+    } else if (!ranks && name == "0") {  // the default group has all ranks
+      ranks.emplace(comm.group_size.value_or(0));
+      std::iota(ranks->begin(), ranks->end(), 0);
+    }
+    model::Context& context = file_.contexts[found->second];
+    context.created_ns = file_.process.start_ns;
+    context.name = name;
+    std::string description(trace_.names.text(comm.description));
+    if (description.empty() && listed != trace_.groups.end()) {
+      description = listed->description;
+    }
+    if (!description.empty() && description != "undefined") {
+      context.name.insert(0, description + ':');
+    }
+    if (comm.group_size) {
+      context.nranks = static_cast<std::uint32_t>(*comm.group_size);
+    }
+    const auto own = ranks && trace_.rank ? std::find(ranks->begin(), ranks->end(), *trace_.rank)
+                                          : std::vector<std::int64_t>::iterator();
+    if (!ranks || !trace_.rank || own == ranks->end()) {
+      context.comm = std::string(name) + " of " + whose();
+      return found->second;
+    }
+    context.comm = std::string(name) + ' ' + list_text(*ranks);
+    context.rank = static_cast<std::uint32_t>(own - ranks->begin());
+    context.nranks = static_cast<std::uint32_t>(ranks->size());
+    ranks_[found->second] = std::move(*ranks);
+    return found->second;
+  }
+
+  // The elements of the message as NCCL counts it. Lists of tensors may stand on either side.
+  static std::optional<std::uint64_t> count_of(const model::KinetoComm& comm, std::string_view func,
+                                               std::optional<std::uint32_t> ranks) {
+    if (!comm.inputs || !comm.outputs) {
+      return std::nullopt;
+    }
+    const std::uint64_t less = std::min(*comm.inputs, *comm.outputs);
+    const std::uint64_t count = func == "AllGather" || func == "ReduceScatter" ? less
+                                : func == "Scatter" || func == "Recv"          ? *comm.outputs
+                                : func == "AlltoAll"
+                                    ? *comm.inputs / std::max(ranks.value_or(1), 1U)
+                                    : *comm.inputs;
+    return count > 0 ? std::optional(count) : std::nullopt;
+  }
+
+  void add_call(std::size_t index, std::string_view name) {
+    const model::KinetoComm& comm = trace_.comms[index];
+    const std::string_view func = nccl_function(name);
+    model::Operation operation;
+    operation.id = file_.operations.size() + 1;
+    operation.context = context_of(comm);
+    operation.kind = is_numbered(name) ? model::Kind::kCollective : model::Kind::kPointToPoint;
+    operation.func = names_.id(func);
+    operation.datatype = names_.id(trace_.names.text(comm.dtype));
+    operation.state = model::State::kCompleted;
+    operation.window = 2;
+    operation.tid = static_cast<std::uint32_t>(comm.thread);
+    operation.enqueue_start_ns = when(comm.start_ns);
+    operation.enqueue_end_ns = when(comm.end_ns);
+    operation.torch_seq = comm.seq;
+    operation.count = count_of(comm, func, file_.contexts[operation.context].nranks);
+    const auto size = model::element_bytes(trace_.names.text(comm.dtype));
+    std::uint64_t bytes = 0;
+    if (operation.count && size && !__builtin_mul_overflow(*operation.count, *size, &bytes)) {
+      operation.bytes = bytes;
+    }
+    if (func == "AlltoAll") {
+      operation.count.reset();  // the ranks may give different sizes
+    }
+    operation.peer = peer_of(comm, operation.context);
+    if (func == "Send" || func == "Recv") {
+      group(operation, comm);
+    }
+    framed_.push_back({index, file_.operations.size()});
+    file_.operations.push_back(operation);
+    ++file_.contexts[operation.context].operations;
+  }
+
+  std::optional<std::uint32_t> peer_of(const model::KinetoComm& comm, std::uint32_t context) const {
+    const auto peer = comm.destination ? comm.destination : comm.source;
+    const auto ranks = ranks_.find(context);
+    if (!peer || ranks == ranks_.end()) {
+      return std::nullopt;
+    }
+    const auto found = std::find(ranks->second.begin(), ranks->second.end(), *peer);
+    return found == ranks->second.end()
+               ? std::nullopt
+               : std::optional(static_cast<std::uint32_t>(found - ranks->second.begin()));
+  }
+
+  // A batch is launched once, behind all of its calls.
+  void group(model::Operation& operation, const model::KinetoComm& comm) {
+    const auto before = last_exchange_.find({comm.thread, operation.context});
+    if (before != last_exchange_.end()) {
+      model::Operation last = file_.operations[before->second.first];
+      if (!is_launched_between(comm.thread, before->second.second, comm.start_ns)) {
+        if (!last.group) {
+          last.group = last.id;
+          file_.operations.set(before->second.first, last);
+        }
+        operation.group = last.group;
+      }
+    }
+    last_exchange_[{comm.thread, operation.context}] = {file_.operations.size(), comm.start_ns};
+  }
+
+  void add_kernel(const model::GpuActivity& activity, const std::string& comm,
+                  std::string_view name, std::string_view func) {
+    const auto [found, is_new] = contexts_.try_emplace(
+        {comm, model::kNoName}, static_cast<std::uint32_t>(file_.contexts.size() + 1));
+    model::Context& context = file_.contexts[found->second];
+    ++context.operations;
+    if (is_new) {
+      context.comm = (name.empty() ? comm + " of " : std::string()) + whose();
+      context.name = name;
+      context.created_ns = file_.process.start_ns;
+    }
+    model::Operation operation;
+    operation.id = file_.operations.size() + 1;
+    operation.context = found->second;
+    operation.func = names_.id(func);
+    operation.state = model::State::kCompleted;
+    operation.times_from = model::TimesFrom::kKineto;
+    operation.window = 2;
+    operation.start_ns = when(activity.start_ns);
+    operation.end_ns = when(activity.end_ns);
+    file_.operations.push_back(operation);
+  }
+
+  const model::KinetoTrace& trace_;
+  model::NameTable& names_;
+  model::TraceFile& file_;
+  std::map<std::int64_t, std::vector<std::int64_t>> launches_;  // of NCCL's kernels, by thread
+  std::map<std::pair<std::string, model::NameId>, std::uint32_t> contexts_;
+  std::map<std::uint32_t, std::vector<std::int64_t>> ranks_;  // of a context, in the job
+  // The last send or receive of a thread and context, and when it was called.
+  std::map<std::pair<std::int64_t, std::uint32_t>, std::pair<std::size_t, std::int64_t>>
+      last_exchange_;
+  std::vector<FramedOperation> framed_;
+};
+
+// The collectives of a rank in a communicator, in the order of calls.
+struct RankCalls {
+  std::uint32_t file = 0;
+  std::vector<std::size_t> operations;
+  bool has_numbers = true;  // PyTorch's, each once
+};
+
+class Numbering {
+ public:
+  explicit Numbering(model::Traces& traces) : traces_(traces) {}
+
+  void number() {
+    std::map<std::string, std::vector<RankCalls>> communicators;
+    for (std::uint32_t file = 0; file < traces_.files.size(); ++file) {
+      std::map<std::uint32_t, RankCalls> calls;
+      for (std::size_t i = 0; i < traces_.files[file].operations.size(); ++i) {
+        const model::Operation operation = traces_.files[file].operations[i];
+        if (operation.kind == model::Kind::kCollective && operation.enqueue_start_ns) {
+          calls[operation.context].operations.push_back(i);
+        }
+      }
+      for (auto& [context, of_rank] : calls) {
+        of_rank.file = file;
+        std::set<std::uint64_t> seen;
+        for (const std::size_t i : of_rank.operations) {
+          const auto seq = traces_.files[file].operations[i].torch_seq;
+          of_rank.has_numbers = of_rank.has_numbers && seq && seen.insert(*seq).second;
+        }
+        communicators[*traces_.files[file].contexts[context].comm].push_back(std::move(of_rank));
+      }
+    }
+    for (const auto& [comm, ranks] : communicators) {
+      number(ranks);
+    }
+    if (begin_together_) {
+      call_windows_whole();
+    }
+  }
+
+ private:
+  void number(const std::vector<RankCalls>& ranks) {
+    const bool has_numbers = std::all_of(ranks.begin(), ranks.end(),
+                                         [](const RankCalls& one) { return one.has_numbers; });
+    const std::string step = has_numbers ? std::string() : common_step(ranks);
+    std::vector<std::size_t> before;  // calls of each rank before the common begin
+    for (const RankCalls& rank : ranks) {
+      before.push_back(calls_before(rank, step));
+    }
+    const std::size_t most = *std::max_element(before.begin(), before.end());
+    begin_together_ =
+        begin_together_ && std::all_of(ranks.begin(), ranks.end(), [&](const auto& one) {
+          return has_numbers ? seq_of(one, 0) == seq_of(ranks.front(), 0)
+                             : one.operations.size() == ranks.front().operations.size();
+        });
+    if (!has_numbers && !agree(ranks, before)) {
+      begin_together_ = false;
+      return;
+    }
+    for (std::size_t r = 0; r < ranks.size(); ++r) {
+      model::TraceFile& file = traces_.files[ranks[r].file];
+      for (std::size_t i = 0; i < ranks[r].operations.size(); ++i) {
+        model::Operation operation = file.operations[ranks[r].operations[i]];
+        operation.seq = has_numbers ? *operation.torch_seq : i + 1 + most - before[r];
+        file.operations.set(ranks[r].operations[i], operation);
+      }
+      file.process.has_common_numbers = true;
+    }
+    forget_uneven_sizes(ranks);
+  }
+
+  std::optional<std::uint64_t> seq_of(const RankCalls& rank, std::size_t call) const {
+    return traces_.files[rank.file].operations[rank.operations[call]].torch_seq;
+  }
+
+  // Window 1 is one that no call precedes: sends and receives are then matched by their order.
+  void call_windows_whole() {
+    for (model::TraceFile& file : traces_.files) {
+      file.windows = {{1, file.windows[2]}};
+      for (std::size_t i = 0; i < file.operations.size(); ++i) {
+        model::Operation operation = file.operations[i];
+        operation.window = 1;
+        file.operations.set(i, operation);
+      }
+    }
+  }
+
+  // In an exchange each rank may give other sizes. Then no size is that of the message.
+  void forget_uneven_sizes(const std::vector<RankCalls>& ranks) {
+    std::map<std::uint64_t, std::uint64_t> bytes;  // by number
+    bool are_even = true;
+    const auto for_each = [&](const auto& visit) {
+      for (const RankCalls& rank : ranks) {
+        model::Operations& operations = traces_.files[rank.file].operations;
+        for (const std::size_t i : rank.operations) {
+          if (model::Operation one = operations[i];
+              traces_.names.text(one.func) == "AlltoAll" && one.bytes && visit(one)) {
+            operations.set(i, one);
+          }
+        }
+      }
+    };
+    for_each([&](const model::Operation& one) {
+      are_even = are_even && bytes.try_emplace(*one.seq, *one.bytes).first->second == *one.bytes;
+      return false;
+    });
+    for_each([&](model::Operation& one) {
+      one.bytes = are_even ? one.bytes : std::nullopt;
+      return !are_even;
+    });
+  }
+
+  // The first step that all of these ranks have; no text if there is none.
+  std::string common_step(const std::vector<RankCalls>& ranks) const {
+    std::map<std::string_view, std::size_t> ranks_of_step;
+    for (const RankCalls& rank : ranks) {
+      for (const auto& [number, mark] : traces_.files[rank.file].marks) {
+        ++ranks_of_step[traces_.names.text(mark.name)];
+      }
+    }
+    for (const auto& [number, mark] : traces_.files[ranks.front().file].marks) {
+      if (ranks_of_step[traces_.names.text(mark.name)] == ranks.size()) {
+        return std::string(traces_.names.text(mark.name));
+      }
+    }
+    return {};
+  }
+
+  std::size_t calls_before(const RankCalls& rank, std::string_view step) const {
+    const model::TraceFile& file = traces_.files[rank.file];
+    const auto found = std::find_if(file.marks.begin(), file.marks.end(), [&](const auto& mark) {
+      return traces_.names.text(mark.second.name) == step;
+    });
+    if (found == file.marks.end()) {
+      return 0;
+    }
+    return static_cast<std::size_t>(
+        std::count_if(rank.operations.begin(), rank.operations.end(), [&](std::size_t i) {
+          return file.operations[i].enqueue_start_ns < found->second.start_ns;
+        }));
+  }
+
+  // Whether calls with equal numbers are of one function and size, on all ranks that have them.
+  bool agree(const std::vector<RankCalls>& ranks, const std::vector<std::size_t>& before) const {
+    const RankCalls& first = ranks.front();
+    const auto terms = [&](const RankCalls& rank, std::size_t i) {
+      const model::Operation operation = traces_.files[rank.file].operations[rank.operations[i]];
+      return std::pair(operation.func,
+                       operation.kind == model::Kind::kCollective ? operation.count : std::nullopt);
+    };
+    for (std::size_t r = 1; r < ranks.size(); ++r) {
+      for (std::size_t i = before[r]; i < ranks[r].operations.size(); ++i) {
+        const std::size_t of_first = i - before[r] + before.front();
+        if (of_first < first.operations.size() && terms(first, of_first) != terms(ranks[r], i)) {
+          return false;
+        }
+      }
+    }
+    return true;
+  }
+
+  model::Traces& traces_;
+  bool begin_together_ = true;  // the profiles of all ranks have the same first calls
+};
+
+}  // namespace
+
+std::vector<FramedOperation> add_profile_trace(const model::KinetoTrace& trace,
+                                               model::Traces& traces) {
+  return ProfileTrace(trace, traces).make();
+}
+
+void number_profiled_calls(model::Traces& traces) {
+  Numbering(traces).number();
+}
+
+}  // namespace ringside::match

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A trace of PyTorch's profiler where there is no trace of Ringside's: the calls of
+// torch.distributed that it has, as the trace of a process.
+#ifndef RINGSIDE_ANALYZER_MATCH_KINETO_PROFILE_TRACE_H
+#define RINGSIDE_ANALYZER_MATCH_KINETO_PROFILE_TRACE_H
+
+#include <vector>
+
+#include "analyzer/match/kineto/kineto_join.h"
+#include "analyzer/model/kineto/kineto.h"
+#include "analyzer/model/trace.h"
+
+namespace ringside::match {
+
+/// Adds the trace of a profiled process to `traces`, at their end, and returns which call made each
+/// of its operations. Each call of a group of several ranks is one operation, with NCCL's function
+/// of it. Its message is as NCCL counts it; of an exchange with each rank it is the mean. Sends and
+/// receives that one launch of a kernel runs are a group. Times of kernels are not in it yet.
+///
+/// Kernels of other libraries that communicate are operations, too, with their times, each rank's
+/// in communicators of its own, since which ranks belong together is not known.
+///
+/// Profiles of before PyTorch 2.2 say nothing of the calls: of these, each kernel of NCCL is an
+/// operation, with its times, in a communicator of its stream that has no other rank.
+///
+/// The host is the one in the name that PyTorch's handler gives to files
+/// (HOST_PID.TIME.pt.trace.json); the clock is the host's.
+std::vector<FramedOperation> add_profile_trace(const model::KinetoTrace& trace,
+                                               model::Traces& traces);
+
+/// Numbers the collectives of such traces, once all are there. PyTorch's numbers (`Seq`, from 2.12
+/// on) are taken where each call has one of its own. Else a rank's calls in a communicator are
+/// counted from the first profiler step that all of its ranks have; where there are no steps, from
+/// the first call, if all ranks made the same calls. Otherwise they stay without numbers.
+void number_profiled_calls(model::Traces& traces);
+
+}  // namespace ringside::match
+
+#endif  // RINGSIDE_ANALYZER_MATCH_KINETO_PROFILE_TRACE_H

@@ -1,0 +1,158 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Cases with nothing but what PyTorch's profiler wrote: a simulated job, whose delays are known."""
+
+import gzip
+import json
+import random
+
+BASE_NS = 1_790_857_026_000_000_000
+HOST_CLOCK_US = (0.0, 730.0)  # by which the second host's clock is ahead
+TRANSFER_US = {"tp": 180.0, "dp": 2_000.0}
+COMPUTE_US = 700.0
+LAYERS = 4
+FLOATS = {"tp": 1 << 18, "dp": 1 << 22}
+
+
+def job(ranks=8, steps=6, slow=None, slower=1.0, has_calls=True, has_seq=True, skipped=0):
+    """Each step: layers that compute and all-reduce in pairs of ranks, then one all-reduce of all. A rank's
+    own computing takes `slower` times as long. Events by rank, and the length of the job in us."""
+    generator = random.Random(7)
+    ready_us = [1_000.0] * ranks
+    events = [[] for _ in range(ranks)]
+    number = [0] * ranks
+    counts = [{} for _ in range(ranks)]
+
+    def event(rank, **members):
+        shift_us = HOST_CLOCK_US[rank * 2 // ranks]
+        members["ts"] = round(members["ts"] + shift_us, 3)
+        members["dur"] = round(members["dur"], 3)
+        events[rank].append({"ph": "X", **members})
+
+    def all_reduce(members, kind, step, called_us):
+        begin_us = max(ready_us[r] for r in members)
+        end_us = begin_us + TRANSFER_US[kind]
+        for rank in members:
+            number[rank] += 1
+            group = f"{1 + members[0] // 2}" if kind == "tp" else "0"
+            seq = counts[rank][group] = counts[rank].get(group, 0) + 1
+            if step >= skipped * (rank % 2):
+                described = {"Collective name": "allreduce", "In msg nelems": FLOATS[kind],
+                             "Out msg nelems": FLOATS[kind], "Group size": len(members),
+                             "dtype": "Float", "Process Group Name": group,
+                             "Process Group Description": f"mesh_{kind}",
+                             "Process Group Ranks": str(list(members))}
+                if has_seq:
+                    described["Seq"] = seq
+                identity = {"External id": number[rank]}
+                correlation = {"correlation": 1000 + number[rank]}
+                called_at_us = called_us[rank] = called_us[rank] + 30
+                event(rank, cat="cpu_op", name="record_param_comms", pid=100 + rank, tid=100 + rank,
+                      ts=called_at_us, dur=20, args={**identity, **(described if has_calls else {})})
+                event(rank, cat="cuda_runtime", name="cudaLaunchKernelExC", pid=100 + rank,
+                      tid=100 + rank, ts=called_at_us + 5, dur=4, args={**identity, **correlation})
+                event(rank, cat="kernel", name="ncclDevKernel_AllReduce_Sum_f32_RING_LL(ncclDevKernelArgs"
+                      "Storage<4096ul>)", pid=rank, tid=20 + int(group), ts=ready_us[rank],
+                      dur=end_us - ready_us[rank],
+                      args={**identity, **correlation, "device": rank % 4, "context": 1,
+                            "stream": 20 + int(group)})
+            ready_us[rank] = end_us
+
+    for step in range(steps):
+        step_us = ready_us[:]
+        called_us = [at_us + 10 for at_us in step_us]
+        for _ in range(LAYERS):
+            for rank in range(ranks):
+                compute_us = COMPUTE_US * generator.gauss(1, 0.01)
+                ready_us[rank] += compute_us * (slower if rank == slow else 1)
+            for first in range(0, ranks, 2):
+                all_reduce([first, first + 1], "tp", step, called_us)
+        all_reduce(list(range(ranks)), "dp", step, called_us)
+        for rank in range(ranks):
+            if step >= skipped * (rank % 2):
+                event(rank, cat="user_annotation", name=f"ProfilerStep#{step}", pid=100 + rank,
+                      tid=100 + rank, ts=step_us[rank], dur=ready_us[rank] - step_us[rank],
+                      args={"External id": 0})
+    return events, max(ready_us) - 1_000
+
+
+def files(ranks=8, named=True, has_groups=True, **of_job):
+    made = {}
+    for rank, events in enumerate(job(ranks, **of_job)[0]):
+        pairs = [{"pg_name": f"{1 + rank // 2}", "pg_desc": "mesh_tp", "pg_size": 2,
+                  "ranks": [rank // 2 * 2, rank // 2 * 2 + 1]}]
+        info = {"backend": "nccl", "rank": rank, "world_size": ranks}
+        if has_groups:
+            info["pg_config"] = [{"pg_name": "0", "pg_desc": "default_pg", "pg_size": ranks,
+                                  "ranks": list(range(ranks))}, *pairs]
+        host = rank * 2 // ranks
+        name = f"node{host}_{100 + rank}.{1000 + rank}.pt.trace.json.gz" if named else f"rank{rank}.json.gz"
+        text = json.dumps({"schemaVersion": 1, "distributedInfo": info, "baseTimeNanoseconds": BASE_NS,
+                           "traceEvents": events})
+        made[f"profiles/{name}"] = gzip.compress(text.encode(), mtime=0)
+    return made
+
+
+def exchanges():
+    """Two ranks, three steps: a batch of a send and a receive that one kernel runs, an exchange of all in which
+    the ranks give different sizes, and an all-reduce of vLLM's own, which NCCL knows nothing of."""
+    made = {}
+    for rank in range(2):
+        events = []
+        number = 0
+
+        def call(at_us, launched, **arguments):
+            nonlocal number
+            number += 1
+            identity = {"External id": number}
+            events.append({"ph": "X", "cat": "cpu_op", "name": "record_param_comms", "pid": 100 + rank,
+                           "tid": 100 + rank, "ts": at_us, "dur": 10,
+                           "args": {**identity, "Process Group Name": "0", "Group size": 2,
+                                    "dtype": "BFloat16", **arguments}})
+            return identity if launched else None
+
+        def kernel(name, at_us, dur_us, launched_us, identity):
+            correlation = {**identity, "correlation": 500 + number}
+            events.append({"ph": "X", "cat": "cuda_runtime", "name": "cudaLaunchKernelExC",
+                           "pid": 100 + rank, "tid": 100 + rank, "ts": launched_us, "dur": 3,
+                           "args": correlation})
+            events.append({"ph": "X", "cat": "kernel", "name": name, "pid": rank, "tid": 20, "ts": at_us,
+                           "dur": dur_us, "args": {**correlation, "device": rank, "stream": 20}})
+
+        for step in range(3):
+            at_us = 1_000 + 1_000 * step
+            both = {"In msg nelems": 4096, "Out msg nelems": 4096}
+            call(at_us, False, **{"Collective name": "send", "Dst Rank": 1 - rank, **both})
+            call(at_us + 15, False, **{"Collective name": "recv", "Src Rank": 1 - rank, **both})
+            kernel("ncclDevKernel_SendRecv(ncclDevKernelArgsStorage<4096ul>)", at_us + 60, 100,
+                   at_us + 40, {})
+            identity = call(at_us + 100, True, **{
+                "Collective name": "all_to_allv", "In msg nelems": 1000 + 500 * rank + step,
+                "Out msg nelems": 1500 - 500 * rank + step, "Seq": step + 1})
+            kernel("ncclDevKernel_SendRecv(ncclDevKernelArgsStorage<4096ul>)", at_us + 300, 200,
+                   at_us + 104, identity)
+            kernel("void vllm::cross_device_reduce_1stage<__nv_bfloat16, 2>(vllm::RankData*)",
+                   at_us + 600, 50, at_us + 550, {})
+        info = {"rank": rank, "world_size": 2,
+                "pg_config": [{"pg_name": "0", "pg_desc": "default_pg", "ranks": [0, 1]}]}
+        made[f"profiles/rank{rank}.json"] = json.dumps(
+            {"schemaVersion": 1, "distributedInfo": info, "baseTimeNanoseconds": BASE_NS,
+             "traceEvents": events}, indent=0)
+    return made
+
+
+def cases():
+    slow = "../profiles-slow-rank/profiles"
+    return {
+        "profiles-slow-rank": ("summary profiles", files(slow=5, slower=1.5)),
+        "profiles-slow-rank-json": ("stragglers --format json " + slow, {}),
+        "profiles-what-if": ("what-if --balanced " + slow, {}),
+        "profiles-overlap": ("overlap " + slow, {}),
+        "profiles-hang": ("hang " + slow, {}),
+        "profiles-calls": ("calls --top 4 " + slow, {}),
+        "profiles-merge": ("merge -o - --top-slowest 2 " + slow, {}),
+        "profiles-one-rank": (f"summary --no-findings {slow}/node0_100.1000.pt.trace.json.gz", {}),
+        "profiles-no-groups": ("summary --no-findings profiles", files(named=False, has_groups=False)),
+        "profiles-begin-later": ("match profiles", files(skipped=2)),
+        "profiles-kernels-only": ("summary --no-findings profiles", files(ranks=2, has_calls=False)),
+        "profiles-exchanges": ("summary profiles", exchanges()),
+    }
