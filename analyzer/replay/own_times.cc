@@ -12,8 +12,6 @@
 namespace ringside::replay {
 namespace {
 
-// Stamps that are closer to each other are the same moment.
-constexpr std::int64_t kSameMoment_ns = 8'000;
 // A stream that has the next kernel starts it within this time. How long that takes on a rank, such
 // pauses show if there is one for so many kernels.
 constexpr std::int64_t kLongestLaunch_ns = 25'000;

@@ -25,8 +25,10 @@ void for_each_waited_for(const Job& job, std::vector<std::uint32_t> columns,
       }
     }
   }
+  // Of two that came in the same moment, the one that waited less before brought the delay.
   const auto waits_less = [&](std::uint32_t a, std::uint32_t b) {
-    return waited_ns[a] < waited_ns[b];
+    return std::pair(waited_ns[a] / kSameMoment_ns, before_ns[a]) <
+           std::pair(waited_ns[b] / kSameMoment_ns, before_ns[b]);
   };
   std::vector<std::uint32_t> last_of;  // by transfer: the kernel that waited least
   for (const Transfer& transfer : job.transfers) {

@@ -2,7 +2,7 @@
 //
 // Bytes as a trace of PyTorch's profiler: whatever is read at once, its items are the same; and
 // through columns, waits for the GPU, the join with a trace that has nothing, the graph and its
-// parts, and the document.
+// parts, and the document; and by itself, as the trace of two ranks.
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -11,16 +11,20 @@
 #include <string>
 #include <sys/mman.h>
 #include <unistd.h>
+#include <utility>
 #include <vector>
 
 #include "analyzer/load/kineto/kineto.h"
 #include "analyzer/load/kineto/kineto_items.h"
 #include "analyzer/load/kineto/kineto_trace.h"
 #include "analyzer/match/kineto/kineto_join.h"
+#include "analyzer/match/kineto/profile_trace.h"
 #include "analyzer/metrics/steps/graph_parts.h"
 #include "analyzer/metrics/steps/rank_graph.h"
 #include "analyzer/model/trace.h"
 #include "analyzer/report/kineto/dependencies_report.h"
+#include "analyzer/report/kineto/profile_join_report.h"
+#include "test/unit/analyzer/analyse_all.h"
 
 namespace {
 
@@ -91,6 +95,16 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     check_parts(metrics::build_rank_graph(trace, {}, std::nullopt));
     std::vector<load::NcclKernel> kernels;
     load::KinetoFile().read_kernels(path, kernels);
+    model::Traces alone;  // the profiles of two ranks, and no trace
+    std::vector<match::KinetoFileJoin> joins;
+    for (const std::int64_t rank : {0, 1}) {
+      trace.rank = rank;
+      auto framed = match::add_profile_trace(trace, alone);
+      joins.push_back(match::join_own_kineto(trace, std::move(framed), alone));
+    }
+    match::number_profiled_calls(alone);
+    report::profile_join_notes(joins, alone);
+    analyse_all(alone, model::Problems());
   }
   close(descriptor);
   return 0;

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <optional>
 
+#include "analyzer/model/saturating.h"
 #include "analyzer/report/document/numbers.h"
 
 namespace ringside::report {
@@ -70,9 +71,11 @@ std::string alone_text(const std::vector<match::KinetoFileJoin>& joins,
       const model::Operation operation = file.operations[i];
       if (operation.times_from == model::TimesFrom::kKineto) {
         const model::Context& context = file.contexts.at(operation.context);
-        const std::int64_t time_ns = *operation.end_ns - *operation.start_ns;
-        all_ns += time_ns;
-        others_ns += !context.name.empty() && !context.nranks ? time_ns : 0;
+        const std::int64_t time_ns = subtract_saturating(*operation.end_ns, *operation.start_ns);
+        all_ns = add_saturating(all_ns, time_ns);
+        if (!context.name.empty() && !context.nranks) {
+          others_ns = add_saturating(others_ns, time_ns);
+        }
       }
     }
   }
