@@ -146,7 +146,8 @@ double chance_of_distance(const std::vector<OfRole>& roles) {
   }
   std::copy_if(asked_ns.begin(), asked_ns.end(), std::back_inserter(others_ns),
                [&](double one_ns) { return 0 < one_ns && one_ns < kSlowPart * first_ns; });
-  const double second_ns = *std::max_element(others_ns.begin(), others_ns.end());
+  const double second_ns =
+      others_ns.empty() ? first_ns : *std::max_element(others_ns.begin(), others_ns.end());
   const double over =
       (first_ns - second_ns) / std::accumulate(others_ns.begin(), others_ns.end(), 0.0);
   return first_ns > second_ns

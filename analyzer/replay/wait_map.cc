@@ -2,6 +2,7 @@
 #include "analyzer/replay/wait_map.h"
 
 #include <algorithm>
+#include <limits>
 #include <numeric>
 #include <utility>
 
@@ -20,14 +21,13 @@ std::int64_t start_of(const RunIterations& run, std::size_t iteration) {
 // From the start of an iteration to that of the one so many later; the last ends by itself. 0 where
 // that is not known.
 std::int64_t duration_of(const RunIterations& run, std::size_t first, std::size_t count) {
-  const std::size_t last = std::min(first + count, run.iterations.size()) - 1;
-  const bool is_last = last + 1 == run.iterations.size();
-  if (is_last && !run.iterations[last].duration_ns) {
-    return 0;
-  }
+  constexpr std::int64_t kUnknown_ns = std::numeric_limits<std::int64_t>::min();
+  const std::size_t last = run.iterations.size() - 1;
   const std::int64_t end_ns =
-      is_last ? add_saturating(start_of(run, last), *run.iterations[last].duration_ns)
-              : start_of(run, last + 1);
+      first + count <= last
+          ? start_of(run, first + count)
+          : add_saturating(start_of(run, last),
+                           run.iterations[last].duration_ns.value_or(kUnknown_ns));
   return std::max<std::int64_t>(subtract_saturating(end_ns, start_of(run, first)), 0);
 }
 

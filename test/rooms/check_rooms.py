@@ -93,8 +93,8 @@ MAY_BE_LONGER = []
 MAX_FILES = 25
 MAX_ROOM_LINES = {
     "analyzer/align": 3650, "analyzer/chakra": 2500, "analyzer/cli": 9900, "analyzer/facts": 1600, "analyzer/lint": 1850,
-    "analyzer/load": 14600, "analyzer/match": 9750, "analyzer/merge": 5250, "analyzer/metrics": 13350, "analyzer/model": 2450,
-    "analyzer/mpi": 1300, "analyzer/replay": 3050, "analyzer/report": 13950, "launch": 2550, "live": 6350, "plugin": 23650,
+    "analyzer/load": 14600, "analyzer/match": 9750, "analyzer/merge": 5250, "analyzer/metrics": 12900, "analyzer/model": 2450,
+    "analyzer/mpi": 1300, "analyzer/replay": 3060, "analyzer/report": 14050, "launch": 2550, "live": 6350, "plugin": 23650,
     "simulate": 1850,
 }
 

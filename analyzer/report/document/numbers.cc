@@ -48,7 +48,7 @@ std::string human_bytes(std::uint64_t bytes) {
 }
 
 std::string signed_bytes(double bytes) {
-  constexpr double kMost = 9e18;
+  constexpr double kMost = 18446744073709549568.0;  // the greatest double that has 64 bits
   return (bytes < 0 ? "-" : "") +
          human_bytes(static_cast<std::uint64_t>(std::min(std::abs(bytes), kMost)));
 }
