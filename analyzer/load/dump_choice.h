@@ -11,7 +11,7 @@ namespace ringside::load {
 /// all.
 struct DumpChoice {
   bool takes_dumps = false;
-  bool takes_others = true;     // traces and other records beside them
+  bool takes_others = true;     // traces and other records, too
   bool joins_traces = false;    // they are taken where there are traces of the same job, too
   bool takes_profiles = false;  // traces of PyTorch's profiler, where there is nothing else
   std::string prefix;           // of their names; empty: any that ends with a rank

@@ -172,7 +172,7 @@ Table ranks_table(const replay::CriticalPath& path, const replay::RunReplay& run
   return table;
 }
 
-// Communication beside which the GPU computed, and that it waited for.
+// Communication during which the GPU computed, and that it waited for.
 void add_exposed(const model::Traces& traces, const std::vector<match::KinetoFileJoin>& profiles,
                  Document& document) {
   Table table{"gpus",

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""What profiles of PyTorch alone say of a slow rank, beside the truth: the same simulated job without the delay.
+"""What profiles of PyTorch alone say of a slow rank; the truth is the same simulated job without the delay.
 
     check_profiles.py RINGSIDE
 """

@@ -353,6 +353,7 @@ class Numbering {
                                          [](const RankCalls& one) { return one.has_numbers; });
     const std::string step = has_numbers ? std::string() : common_step(ranks);
     std::vector<std::size_t> before;  // calls of each rank before the common begin
+    before.reserve(ranks.size());
     for (const RankCalls& rank : ranks) {
       before.push_back(calls_before(rank, step));
     }

@@ -67,7 +67,7 @@ std::optional<Finding> slow_finding(const replay::RunReplay& run) {
     if (!imbalance) {
       return std::nullopt;
     }
-    // Beside communication, work that is hidden is not seen.
+    // Work that communication hides is not seen.
     const std::vector<bool>& overlaps = run.what_if().times().has_overlap;
     const std::string saved = std::find(overlaps.begin(), overlaps.end(), true) != overlaps.end()
                                   ? "at least " + percent_text(imbalance->least) + " less"
