@@ -86,8 +86,8 @@ def check_dumps(ringside, directory, work):
         shutil.copy(path, alone)
     expect(len(dumps) == 2, dumps)
     for command in ("critical-path", "overlap", "iterations", "stragglers", "summary", "calls"):
-        both, trace = (json.loads(run(ringside, command, "--format", "json", "--kineto", of, of).stdout)
-                       for of in (directory, alone))
+        both, trace = (json.loads(run(ringside, command, "--format", "json", "--kineto", of, of)
+                                  .stdout.replace(str(of), "traces")) for of in (directory, alone))
         for part in ("sentences", "findings", "tables", "communicators"):
             expect(both.get(part) == trace.get(part), command, part, both.get(part), trace.get(part))
     for of, name in ((directory, "both"), (alone, "trace")):

@@ -21,7 +21,7 @@ namespace ringside::match {
 /// Kernels of other libraries that communicate are operations, too, with their times, each rank's
 /// in communicators of its own, since which ranks belong together is not known.
 ///
-/// Profiles of before PyTorch 2.2 say nothing of the calls: of these, each kernel of NCCL is an
+/// Older profiles say nothing of the calls: of these, each kernel of NCCL is an
 /// operation, with its times, in a communicator of its stream that has no other rank.
 ///
 /// The host is the one in the name that PyTorch's handler gives to files
@@ -29,7 +29,7 @@ namespace ringside::match {
 std::vector<FramedOperation> add_profile_trace(const model::KinetoTrace& trace,
                                                model::Traces& traces);
 
-/// Numbers the collectives of such traces, once all are there. PyTorch's numbers (`Seq`, from 2.12
+/// Numbers the collectives of such traces, once all are there. PyTorch's numbers (`Seq`, of 2026
 /// on) are taken where each call has one of its own. Else a rank's calls in a communicator are
 /// counted from the first profiler step that all of its ranks have; where there are no steps, from
 /// the first call, if all ranks made the same calls. Otherwise they stay without numbers.
