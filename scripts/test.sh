@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # Builds everything and runs all tests. What fails beside other tests runs once more, alone, since a
-# test of real processes can fail because others leave it no processor; more than three failures are
+# test of real processes can fail because others leave it no processor; more than eight failures are
 # no chance.
 #
 #   test.sh [PRESET [CTEST_OPTION...]]     PRESET: release (default), dev, asan-ubsan, tsan
@@ -46,7 +46,8 @@ cmake --build --preset "$preset" --parallel "$jobs" --target "${targets[@]}"
 rm -f "$failures"
 # Most tests wait for something: one at a time for each processor would leave two thirds of it idle.
 ctest --preset "$preset" -LE '^release$' --parallel $((2 * jobs + 1)) "$@" && exit
-[ -s "$failures" ] && [ "$(wc -l < "$failures")" -le 3 ] || exit 1
+[ -s "$failures" ] && [ "$(wc -l < "$failures")" -le 8 ] || exit 1
 echo "=== These tests failed. They run once more, without others beside them:"
 cat "$failures"
-ctest --preset "$preset" --rerun-failed --parallel 1
+# By their names: the numbers there count the tests that were chosen.
+ctest --preset "$preset" --parallel 1 -R "^($(cut -d : -f 2 "$failures" | paste -s -d '|'))\$"
