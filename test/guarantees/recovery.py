@@ -224,7 +224,7 @@ def foreign(options):
             return {path: (path.stat().st_ino, path.stat().st_size)
                     for path in (*house.rings.rglob("*"), *house.traces.iterdir())}
         before = state()
-        for owner, said in ((0, "is not there"), (nobody, "operations in the trace")):
+        for owner, said in ((0, "is not there"), (nobody, " in the trace, ")):
             os.chown(trace, owner, owner)
             elsewhere = house.root / f"of-{owner}"
             for failed in (False, True):
