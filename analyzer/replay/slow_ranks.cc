@@ -121,7 +121,7 @@ struct OfRole {
 // The probability that in some column the ranks that are asked about, by the least of them, work by
 // so much more than all others by chance: docs/dev/derivations.md, "Own times".
 double chance_of_distance(const std::vector<OfRole>& roles) {
-  // What they work more than the one of their role that works least in the column.
+  // The work of a rank beyond that of the rank of its role that works least in the column.
   std::vector<double> others_ns;
   std::vector<double> asked_ns;
   double first_ns = std::numeric_limits<double>::max();

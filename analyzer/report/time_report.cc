@@ -172,7 +172,7 @@ Table ranks_table(const replay::CriticalPath& path, const replay::RunReplay& run
   return table;
 }
 
-// Communication during which the GPU computed, and that it waited for.
+// Says how much of the communication is exposed, where profiles show it.
 void add_exposed(const model::Traces& traces, const std::vector<match::KinetoFileJoin>& profiles,
                  Document& document) {
   Table table{"gpus",
@@ -197,8 +197,8 @@ void add_exposed(const model::Traces& traces, const std::vector<match::KinetoFil
     communicating_ns = add_saturating(communicating_ns, gpu.communicating_ns);
     exposed_ns = add_saturating(exposed_ns, own_ns);
     const model::Process& process = traces.files[profile.file].process;
-    table.rows.push_back({process.launcher_rank ? Cell(*process.launcher_rank) : Cell(),
-                          process.host, gpu.span_ns, gpu.computing_ns, gpu.communicating_ns, own_ns,
+    table.rows.push_back({cell_of(process.launcher_rank), process.host, gpu.span_ns,
+                          gpu.computing_ns, gpu.communicating_ns, own_ns,
                           percent(own_ns, gpu.span_ns),
                           percent(gpu.both_ns, gpu.communicating_ns)});
   }
