@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a rank's GPU did at the same time, by a trace of PyTorch's profiler.
+// How long a rank's GPU computed and communicated, by a trace of PyTorch's profiler.
 #ifndef RINGSIDE_ANALYZER_MATCH_KINETO_GPU_TIME_H
 #define RINGSIDE_ANALYZER_MATCH_KINETO_GPU_TIME_H
 
@@ -11,8 +11,8 @@
 namespace ringside::match {
 
 /// Times in which kernels ran on any stream. Kernels that communicate are NCCL's and those of
-/// model::other_kernel(); all others compute. Copies count nowhere. What is exposed is
-/// communicating_ns - both_ns, as HolisticTraceAnalysis has it.
+/// model::other_kernel(); all others compute. Copies count nowhere. The exposed communication is
+/// communicating_ns - both_ns, as HolisticTraceAnalysis defines it.
 struct GpuTime {
   std::int64_t span_ns = 0;  // from the first start of a kernel to the last end
   std::int64_t computing_ns = 0;
