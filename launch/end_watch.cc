@@ -72,12 +72,35 @@ void EndWatch::run() {
 }
 
 void EndWatch::look_for_processes() {
+  constexpr unsigned kLooksPerSecond = 1000 / kLookAgain_ms;
   for (const pid_t pid : rings_.living()) {
-    if (pid > 0 && watched_.count(pid) == 0) {
-      const auto descriptor = static_cast<int>(syscall(kPidfdOpen, pid, 0));
-      if (descriptor >= 0) {
-        watched_[pid] = descriptor;
-      }
+    have_rings_ = true;
+    ranks_.erase(pid);
+    watch(pid);
+  }
+  if (!have_rings_ && looks_++ % kLooksPerSecond == 0) {
+    look_for_ranks(getpid());
+  }
+}
+
+void EndWatch::look_for_ranks(pid_t parent) {
+  for (const std::int64_t child : children_of(parent)) {
+    const auto pid = static_cast<pid_t>(child);
+    const std::string environment = process_file(pid, "environ");
+    const std::string rank = rank_in(environment);
+    if (!rank.empty() && variable_in(environment, kLaunchVariable) == rings_.launch()) {
+      ranks_[pid] = rank;
+      watch(pid);
+    }
+    look_for_ranks(pid);
+  }
+}
+
+void EndWatch::watch(pid_t pid) {
+  if (pid > 0 && watched_.count(pid) == 0) {
+    const auto descriptor = static_cast<int>(syscall(kPidfdOpen, pid, 0));
+    if (descriptor >= 0) {
+      watched_[pid] = descriptor;
     }
   }
 }
@@ -95,7 +118,7 @@ void EndWatch::wait_for_ends() {
   }
   for (std::size_t i = 0; i < pids.size(); ++i) {
     if (waited[i].revents != 0) {
-      ends_.push_back({pids[i], realtime_ns(), status_of(pids[i])});
+      ends_.push_back({pids[i], realtime_ns(), status_of(pids[i]), ranks_[pids[i]]});
       close(waited[i].fd);
       watched_.erase(pids[i]);
     }

@@ -3,14 +3,13 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <fstream>
 #include <iterator>
-#include <optional>
 #include <random>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "launch/files.h"
+#include "launch/process_files.h"
 #include "launch/ring_holder.h"
 #include "plugin/journal/journal_format.h"
 
@@ -26,18 +25,6 @@ std::set<std::string> ring_names(const std::string& parent) {
 std::string new_launch() {
   std::random_device random;
   return std::to_string(getpid()) + '-' + std::to_string(random());
-}
-
-// kLaunchVariable as the process was started with it. Nothing if it had none or cannot be read.
-std::optional<std::string> launch_of(pid_t pid) {
-  std::ifstream file("/proc/" + std::to_string(pid) + "/environ", std::ios::binary);
-  const std::string wanted = std::string(kLaunchVariable) + '=';
-  for (std::string variable; std::getline(file, variable, '\0');) {
-    if (variable.starts_with(wanted)) {
-      return variable.substr(wanted.size());
-    }
-  }
-  return std::nullopt;
 }
 
 std::string stem_of(const std::string& name) {
@@ -70,8 +57,10 @@ bool JobRings::is_named(const std::string& name) const {
 // A process that has written over its environment, or that cannot be looked at, is known by its
 // job's name and by the trace that it has begun.
 bool JobRings::is_own(const std::string& name, pid_t pid) const {
-  if (const auto launch = pid > 0 ? launch_of(pid) : std::nullopt) {
-    return *launch == launch_;
+  const std::string launch =
+      pid > 0 ? variable_in(process_file(pid, "environ"), kLaunchVariable) : std::string();
+  if (!launch.empty()) {
+    return launch == launch_;
   }
   return is_named(name) && !names_with_prefix(plan_.directory, stem_of(name)).empty();
 }

@@ -4,11 +4,15 @@
 #ifndef RINGSIDE_ANALYZER_LAUNCH_PROCESS_FILES_H
 #define RINGSIDE_ANALYZER_LAUNCH_PROCESS_FILES_H
 
+#include <algorithm>
 #include <cstdint>
+#include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <sstream>
 #include <string>
+#include <string_view>
+#include <system_error>
 #include <vector>
 
 namespace ringside::launch {
@@ -32,6 +36,39 @@ inline std::vector<std::string> process_stat(std::int64_t pid) {
   }
   std::istringstream members(text.substr(name_end + 1));
   return {std::istream_iterator<std::string>(members), {}};
+}
+
+/// The value of a variable in a process's "environ"; empty if it is not set.
+inline std::string variable_in(std::string_view environment, std::string_view name) {
+  while (!environment.empty()) {
+    const std::string_view entry = environment.substr(0, environment.find('\0'));
+    if (entry.starts_with(name) && entry.substr(name.size()).starts_with('=')) {
+      return std::string(entry.substr(name.size() + 1));
+    }
+    environment.remove_prefix(std::min(entry.size() + 1, environment.size()));
+  }
+  return {};
+}
+
+/// The rank in it, as plugin/drain/process_info.cc finds it; empty: it has none.
+inline std::string rank_in(std::string_view environment) {
+  std::string rank;
+  for (const char* const name : {"RANK", "OMPI_COMM_WORLD_RANK", "SLURM_PROCID", "PMI_RANK"}) {
+    rank = rank.empty() ? variable_in(environment, name) : rank;
+  }
+  return rank;
+}
+
+/// The processes that its threads have started, of each thread the oldest first.
+inline std::vector<std::int64_t> children_of(std::int64_t pid) {
+  std::vector<std::int64_t> children;
+  std::error_code error;
+  std::filesystem::directory_iterator task("/proc/" + std::to_string(pid) + "/task", error);
+  for (; !error && task != std::filesystem::directory_iterator(); task.increment(error)) {
+    std::ifstream file(task->path() / "children");
+    children.insert(children.end(), std::istream_iterator<std::int64_t>(file), {});
+  }
+  return children;
 }
 
 }  // namespace ringside::launch

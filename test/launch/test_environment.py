@@ -227,4 +227,39 @@ def start_up(place):
     rank.communicate()
 
 
-CASES = {"start-up": start_up, "names": names, "environment": environment, "text": text, "nccl": nccl}
+DYING = """
+import glob, os, subprocess, sys, time
+
+def is_watched(pid):
+    for path in glob.glob(f"/proc/{os.getppid()}/fdinfo/*"):
+        try:
+            if f"Pid:\\t{pid}\\n" in open(path).read():
+                return True
+        except OSError:
+            pass
+    return False
+
+ranks = [subprocess.Popen(["sleep", "1000"], env={**os.environ, "RANK": str(rank)}) for rank in (0, 1)]
+while not all(is_watched(rank.pid) for rank in ranks):
+    time.sleep(0.05)
+ranks[1].kill()
+while is_watched(ranks[1].pid):
+    time.sleep(0.05)
+ranks[0].terminate()
+for rank in ranks:
+    rank.wait()
+print(ranks[1].pid)
+sys.exit(1)
+"""
+
+
+def dies_in_start_up(place):
+    """`run` says which rank ended first, and how, though NCCL has not loaded the plugin."""
+    out, said = place.ringside("run", *place.python(DYING), status=1)
+    require(f"rank 1 (pid {out.strip()}) ended first, by SIGKILL, before NCCL loaded the plugin" in said and
+            "Perhaps" not in said, said)
+    _, said = place.ringside("run", *place.python("raise SystemExit(1)"), status=1)
+    require("Perhaps" in said, said)
+
+
+CASES = {"start-up": start_up, "dies-in-start-up": dies_in_start_up, "names": names, "environment": environment, "text": text, "nccl": nccl}

@@ -23,6 +23,7 @@
 #include "analyzer/cli/recovery_text.h"
 #include "analyzer/cli/run_summary.h"
 #include "analyzer/report/document/numbers.h"
+#include "analyzer/report/hang/run_ends.h"
 #include "launch/end_watch.h"
 #include "launch/files.h"
 #include "launch/job.h"
@@ -103,7 +104,8 @@ void recover_rings(const launch::Plan& plan, const launch::JobRings& rings,
 
 // Keeps how the processes ended, if one did not end well.
 void keep_ends(const launch::Plan& plan, const launch::JobRings& rings,
-               const std::vector<launch::ProcessEnd>& ends) {
+               std::vector<launch::ProcessEnd> ends) {
+  std::erase_if(ends, [](const launch::ProcessEnd& end) { return !end.rank.empty(); });
   if (std::all_of(ends.begin(), ends.end(),
                   [](const launch::ProcessEnd& end) { return end.status == 0; })) {
     return;
@@ -202,6 +204,22 @@ void say_who_lives(launch::JobRings& rings) {
                       "yet; those of processes that are killed `ringside recover` completes"});
 }
 
+// Names the rank that failed first, if the command has failed before NCCL loaded the plugin.
+bool say_who_ended_first(const std::vector<launch::ProcessEnd>& ends) {
+  const auto first = std::find_if(ends.begin(), ends.end(), [](const launch::ProcessEnd& end) {
+    return !end.rank.empty() && end.status != 0;
+  });
+  if (first == ends.end()) {
+    return false;
+  }
+  print_launch_notes(
+      "run", {"no trace was made: rank " + launch::printable(first->rank) + " (pid " +
+              std::to_string(first->pid) + ") ended first" +
+              (first->status ? ", " + report::how_it_ended(*first->status) : std::string()) +
+              ", before NCCL loaded the plugin"});
+  return true;
+}
+
 void say_no_trace(const launch::Plan& plan) {
   if (plan.is_flight_recorder) {
     std::fprintf(
@@ -225,7 +243,8 @@ void say_no_trace(const launch::Plan& plan) {
 }
 
 void finish_run(const RunOptions& options, const launch::Plan& plan,
-                const std::set<std::string>& before, launch::JobRings& rings) {
+                const std::set<std::string>& before, launch::JobRings& rings,
+                const std::vector<launch::ProcessEnd>& ends) {
   const std::string prefix = plan.is_given_directory ? launch::name_prefix(plan.job) : "ringside.";
   say_who_lives(rings);
   recover_rings(plan, rings, names_since(plan.directory, prefix, before));
@@ -241,7 +260,9 @@ void finish_run(const RunOptions& options, const launch::Plan& plan,
     }
   }
   if (traces.empty()) {
-    say_no_trace(plan);
+    if (!say_who_ended_first(ends)) {
+      say_no_trace(plan);
+    }
     if (!plan.is_given_directory) {
       rmdir(plan.directory.c_str());  // which fails where the command has put something there
     }
@@ -344,7 +365,8 @@ ExitStatus run_run(const RunOptions& options) {
   }
   try {
     keep_ends(plan, rings, ends);
-    finish_run(options, plan, before, rings);
+    finish_run(options, plan, before, rings,
+               status != 0 ? ends : std::vector<launch::ProcessEnd>());
   } catch (const std::exception& error) {
     // The command's status is worth more than what we have to say of it.
     print_launch_notes("run", {std::string("no summary: ") + error.what()});

@@ -93,9 +93,7 @@ std::string signal_name(int signal) {
 
 std::string how_one_ended(const End& end) {
   if (end.status) {
-    const auto status = static_cast<int>(*end.status);
-    return WIFSIGNALED(status) ? "by " + signal_name(WTERMSIG(status))
-                               : "with exit status " + std::to_string(WEXITSTATUS(status));
+    return how_it_ended(static_cast<int>(*end.status));
   }
   return end.has_died ? "as if killed" : "by exiting";
 }
@@ -152,6 +150,11 @@ std::string text_of(const model::Traces& traces, const RunEnds& run) {
 }
 
 }  // namespace
+
+std::string how_it_ended(int status) {
+  return WIFSIGNALED(status) ? "by " + signal_name(WTERMSIG(status))
+                             : "with exit status " + std::to_string(WEXITSTATUS(status));
+}
 
 std::vector<RunEnds> find_run_ends(const model::Traces& traces, const align::Alignment& alignment,
                                    const std::vector<match::Run>& runs) {

@@ -33,6 +33,9 @@ struct RunEnds {
   std::string text;         // a sentence without its full stop
 };
 
+/// "by SIGKILL", "with exit status 1". `status`: as waitpid gives it.
+std::string how_it_ended(int status);
+
 /// Of each run of which a process has died, or has ended with another status than 0.
 std::vector<RunEnds> find_run_ends(const model::Traces& traces, const align::Alignment& alignment,
                                    const std::vector<match::Run>& runs);
