@@ -15,7 +15,6 @@
 #include <unistd.h>
 
 #include "live/hosts/host_commands.h"
-#include "live/hosts/starting.h"
 #include "live/ras_client.h"
 #include "live/watch/moment.h"
 
@@ -124,14 +123,6 @@ Evidence of_flight_recorder() {
   return evidence;
 }
 
-Evidence of_start_up() {
-  Evidence evidence{"start-up", "", ""};
-  for (const StartingRank& rank : starting_ranks()) {
-    evidence.text += rank.text() + '\n';
-  }
-  return evidence;
-}
-
 }  // namespace
 
 std::string kernel_troubles(std::string_view kmsg, std::int64_t boot_ns, std::int64_t since_ns) {
@@ -169,7 +160,7 @@ std::string kernel_troubles(std::string_view kmsg, std::int64_t boot_ns, std::in
 }
 
 std::vector<Evidence> evidence_here(std::chrono::milliseconds timeout) {
-  return {of_kernel(timeout), of_ras(timeout), of_flight_recorder(), of_start_up()};
+  return {of_kernel(timeout), of_ras(timeout), of_flight_recorder()};
 }
 
 }  // namespace ringside::live

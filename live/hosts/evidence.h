@@ -14,7 +14,7 @@
 namespace ringside::live {
 
 struct Evidence {
-  std::string source;  ///< "kernel", "ras", "flight_recorder", "start-up"
+  std::string source;  ///< "kernel", "ras", "flight_recorder", "stack"
   std::string text;    ///< lines of the source, bounded; empty: it says nothing
   std::string reason;  ///< why there is none; empty: it was asked
 };

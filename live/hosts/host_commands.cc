@@ -7,11 +7,11 @@
 namespace ringside::live {
 
 void run_all(std::vector<HostCommand>& commands, std::size_t most_at_once,
-             std::chrono::milliseconds timeout) {
+             std::chrono::milliseconds timeout, const std::stop_token& stop) {
   constexpr timespec kPause{0, 2'000'000};
   std::vector<std::pair<HostCommand*, RunningCommand>> running;
   std::size_t next = 0;
-  while (next < commands.size() || !running.empty()) {
+  while (!stop.stop_requested() && (next < commands.size() || !running.empty())) {
     while (next < commands.size() && running.size() < most_at_once) {
       HostCommand* const place = &commands[next++];
       running.emplace_back(place, RunningCommand(std::move(*place), timeout));

@@ -6,6 +6,7 @@
 
 #include <chrono>
 #include <cstddef>
+#include <stop_token>
 #include <vector>
 
 #include "live/hosts/running_command.h"
@@ -13,9 +14,9 @@
 namespace ringside::live {
 
 /// Runs all of them, at most `most_at_once` at one time, and waits. A command that has not ended
-/// `timeout` after it began is killed with all that it has started.
+/// `timeout` after it began, or when `stop` is requested, is killed with all that it has started.
 void run_all(std::vector<HostCommand>& commands, std::size_t most_at_once,
-             std::chrono::milliseconds timeout);
+             std::chrono::milliseconds timeout, const std::stop_token& stop = {});
 
 }  // namespace ringside::live
 

@@ -160,4 +160,11 @@ Hosts find_hosts(const HostOptions& options, std::string& error) {
   return hosts;
 }
 
+Hosts this_host() {
+  Hosts hosts;
+  hosts.names = {""};
+  hosts.program = launch::shell_word(own_program());
+  return hosts;
+}
+
 }  // namespace ringside::live

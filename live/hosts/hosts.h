@@ -7,6 +7,7 @@
 #include <chrono>
 #include <cstddef>
 #include <memory>
+#include <stop_token>
 #include <string>
 #include <vector>
 
@@ -37,6 +38,7 @@ struct Hosts {
   std::size_t most_at_once = 64;
   /// For who looks again and again: a host that was late is not waited for at the next look.
   std::shared_ptr<SlowHosts> slow;
+  std::stop_token stop;  ///< ends what is asked of them, without an answer
 
   /// The shell's command that starts ringside on a host, with these arguments.
   std::string command(const std::string& host, const char* arguments = "ctl relay") const;
@@ -48,6 +50,9 @@ std::string trouble_with(const HostOptions& options);
 /// Finds the hosts, of a Slurm job and of pods by asking squeue, scontrol or kubectl. `error` is
 /// why there are none.
 Hosts find_hosts(const HostOptions& options, std::string& error);
+
+/// This host, without a name: it is asked by a process of its own, as the others are.
+Hosts this_host();
 
 }  // namespace ringside::live
 

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cstdint>
+#include <cstdlib>
 #include <iterator>
 #include <map>
 #include <optional>
@@ -30,12 +31,15 @@ using Texts = std::vector<std::string>;
 //   to a host    read, 0, path of a dump, user of the process
 //   to a host    evidence, ms of time; each answer has its source as path
 //   to a host    stacks, 0, pids; likewise, an answer for each of them
+//   to a host    starting, 0; an answer for each rank, with its directory as path, its job as stem,
+//                its number as reason, and its age in ms
 //   from a host  version, count of notes, notes, then of each process kOfExchange texts
 constexpr std::string_view kFind = "find";
 constexpr std::string_view kAsk = "ask";
 constexpr std::string_view kRead = "read";
 constexpr std::string_view kEvidence = "evidence";
 constexpr std::string_view kStacks = "stacks";
+constexpr std::string_view kStarting = "starting";
 constexpr std::size_t kOfExchange = 7;
 
 constexpr std::size_t kHostsNamed = 3;  // of a list
@@ -124,7 +128,7 @@ std::vector<HostCommand> run_on_hosts(
       places.push_back(i);
     }
   }
-  run_all(asked, hosts.most_at_once, hosts.timeout);
+  run_all(asked, hosts.most_at_once, hosts.timeout, hosts.stop);
   for (std::size_t i = 0; i < asked.size(); ++i) {
     if (hosts.slow && asked[i].is_late) {
       hosts.slow->add(inputs[places[i]].first, asked[i]);
@@ -144,7 +148,7 @@ std::vector<std::string> versions_on(const Hosts& hosts, const std::vector<std::
   for (std::size_t i = 0; i < names.size(); ++i) {
     commands[i].command = hosts.command(names[i], "--version");
   }
-  run_all(commands, hosts.most_at_once, hosts.timeout);
+  run_all(commands, hosts.most_at_once, hosts.timeout, hosts.stop);
   std::vector<std::string> versions(names.size());
   for (std::size_t i = 0; i < names.size(); ++i) {
     std::istringstream lines(commands[i].output);
@@ -392,20 +396,22 @@ void read_on_hosts(
 
 namespace {
 
-std::vector<Evidence> ask_evidence(Hosts asked, const std::string& host, const Texts& request) {
-  asked.slow = nullptr;  // it is asked something else than at each look
-  std::vector<Evidence> evidence;
-  ask_each(asked, {{host, relay_line(request)}},
-           [&](std::size_t, std::optional<HostAnswer> answer, const std::string& reason) {
-             if (!answer) {
-               evidence.push_back({"host", "", std::string(host).append(" ").append(reason)});
-               return;
-             }
-             for (Exchange& one : answer->exchanges) {
-               evidence.push_back(
-                   {std::move(one.endpoint.path), std::move(one.answer), std::move(one.reason)});
-             }
-           });
+std::vector<std::vector<Evidence>> ask_evidence(
+    Hosts asked, const std::vector<std::pair<std::string, std::string>>& inputs) {
+  asked.slow = nullptr;  // they are asked something else than at each look
+  std::vector<std::vector<Evidence>> evidence(inputs.size());
+  ask_each(
+      asked, inputs,
+      [&](std::size_t i, std::optional<HostAnswer> answer, const std::string& reason) {
+        if (!answer) {
+          evidence[i] = {{"host", "", std::string(inputs[i].first).append(" ").append(reason)}};
+          return;
+        }
+        for (Exchange& one : answer->exchanges) {
+          evidence[i].push_back(
+              {std::move(one.endpoint.path), std::move(one.answer), std::move(one.reason)});
+        }
+      });
   return evidence;
 }
 
@@ -423,20 +429,50 @@ std::string evidence_line(std::vector<Evidence> evidence) {
 
 }  // namespace
 
-std::vector<Evidence> evidence_on(const Hosts& hosts, const std::string& host,
-                                  std::chrono::milliseconds timeout) {
-  return ask_evidence(hosts, host, {std::string(kEvidence), std::to_string(timeout.count())});
+std::vector<std::vector<Evidence>> evidence_on(const Hosts& hosts,
+                                               const std::vector<std::string>& names,
+                                               std::chrono::milliseconds timeout) {
+  std::vector<std::pair<std::string, std::string>> inputs;
+  for (const std::string& name : names) {
+    inputs.emplace_back(name,
+                        relay_line({std::string(kEvidence), std::to_string(timeout.count())}));
+  }
+  return ask_evidence(hosts, inputs);
 }
 
-std::vector<Evidence> stacks_on(const Hosts& hosts, const std::string& host,
-                                const std::vector<std::int64_t>& pids) {
+std::vector<std::vector<Evidence>> stacks_on(
+    const Hosts& hosts,
+    const std::vector<std::pair<std::string, std::vector<std::int64_t>>>& pids_of_hosts) {
   Hosts asked = hosts;
   asked.timeout += 2 * kStackSamples * kStackInterval;
-  Texts request = {std::string(kStacks), "0"};
-  for (const std::int64_t pid : pids) {
-    request.push_back(std::to_string(pid));
+  std::vector<std::pair<std::string, std::string>> inputs;
+  for (const auto& [host, pids] : pids_of_hosts) {
+    Texts request = {std::string(kStacks), "0"};
+    for (const std::int64_t pid : pids) {
+      request.push_back(std::to_string(pid));
+    }
+    inputs.emplace_back(host, relay_line(request));
   }
-  return ask_evidence(std::move(asked), host, request);
+  return ask_evidence(std::move(asked), inputs);
+}
+
+std::vector<StartingRank> starting_on(const Hosts& hosts) {
+  Hosts asked = hosts;
+  asked.slow = nullptr;
+  std::vector<std::pair<std::string, std::string>> inputs;
+  for (const std::string& name : hosts.names) {
+    inputs.emplace_back(name, relay_line({std::string(kStarting), "0"}));
+  }
+  std::vector<StartingRank> ranks;
+  ask_each(asked, inputs,
+           [&](std::size_t i, const std::optional<HostAnswer>& answer, const std::string&) {
+             for (const Exchange& one : answer ? answer->exchanges : std::vector<Exchange>()) {
+               constexpr double kMs = 1e-3;
+               ranks.push_back({one.reason, one.endpoint.pid, std::atof(one.answer.c_str()) * kMs,
+                                one.endpoint.stem, one.endpoint.path, inputs[i].first});
+             }
+           });
+  return ranks;
 }
 
 std::string relay(std::string_view input, const std::vector<std::string>& parents) {
@@ -461,6 +497,18 @@ std::string relay(std::string_view input, const std::vector<std::string>& parent
   }
   if (texts->front() == kEvidence && texts->size() == 2) {
     return evidence_line(evidence_here(timeout));
+  }
+  if (texts->front() == kStarting) {
+    std::vector<Exchange> exchanges;
+    for (const StartingRank& rank : starting_ranks()) {
+      Exchange& one = exchanges.emplace_back();
+      one.endpoint.path = rank.directory;
+      one.endpoint.stem = rank.job;
+      one.endpoint.pid = rank.pid;
+      one.reason = rank.rank;
+      one.answer = std::to_string(static_cast<std::int64_t>(rank.since_s * 1000));
+    }
+    return answer_line(notes, exchanges);
   }
   if (texts->front() == kStacks) {
     std::vector<std::int64_t> pids;

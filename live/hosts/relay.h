@@ -9,11 +9,13 @@
 #include <functional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "live/exchange.h"
 #include "live/hosts/evidence.h"
 #include "live/hosts/hosts.h"
+#include "live/hosts/starting.h"
 
 namespace ringside::live {
 
@@ -50,14 +52,19 @@ void read_on_hosts(
     const Hosts& hosts, const std::vector<HostFile>& files,
     const std::function<void(std::size_t, const std::string&, const std::string&)>& take);
 
-/// The lines of other programs on a host about its trouble; a reason in the place of all, if the
-/// host does not say. `host`: one of these.
-std::vector<Evidence> evidence_on(const Hosts& hosts, const std::string& host,
-                                  std::chrono::milliseconds timeout);
+/// The lines of other programs on each of `names` about its trouble, of all at the same time; a
+/// reason in the place of all, if the host does not say.
+std::vector<std::vector<Evidence>> evidence_on(const Hosts& hosts,
+                                               const std::vector<std::string>& names,
+                                               std::chrono::milliseconds timeout);
 
-/// What sample_stacks() says there, likewise.
-std::vector<Evidence> stacks_on(const Hosts& hosts, const std::string& host,
-                                const std::vector<std::int64_t>& pids);
+/// The ranks of these hosts that have made no communicator. A host that does not answer has none.
+std::vector<StartingRank> starting_on(const Hosts& hosts);
+
+/// What sample_stacks() says of these processes of each host, of all hosts at the same time.
+std::vector<std::vector<Evidence>> stacks_on(
+    const Hosts& hosts,
+    const std::vector<std::pair<std::string, std::vector<std::int64_t>>>& pids_of_hosts);
 
 /// The answer of `ringside ctl relay` to what it reads from standard input; nothing if that is not
 /// from one of these functions. `parents`: this host's own.

@@ -14,12 +14,14 @@
 #include "launch/files.h"
 #include "launch/process_files.h"
 #include "live/hosts/host_commands.h"
+#include "live/hosts/starting.h"
 #include "live/json_members.h"
 
 namespace ringside::live {
 namespace {
 
 constexpr std::size_t kMostFrames = 8;         // of a text
+constexpr std::size_t kMostChildren = 4;       // of a process
 constexpr std::chrono::seconds kMostTime(12);  // kGuard ends a tool before
 
 // A process whose debugger is ended stays stopped, so it goes on afterwards, also if Ringside has
@@ -69,7 +71,7 @@ class Sampler {
  public:
   explicit Sampler(std::int64_t pid) : pid_(pid), begin_s_(processor_time_s(pid)) {
     const std::string maps = launch::process_file(pid, "maps");
-    if (maps.find("libnccl-profiler-ringside") == std::string::npos) {
+    if (maps.find("libnccl-profiler-ringside") == std::string::npos && !has_plugin_variable(pid)) {
       reason_ = maps.empty() ? "/proc/" + std::to_string(pid) + "/maps cannot be read"
                              : "it is no process with Ringside's plugin any more";
     } else if (const auto stat = launch::process_stat(pid); !stat.empty() && stat[0] == "T") {
@@ -105,11 +107,20 @@ class Sampler {
       if (!samples_.empty()) {
         return true;  // a thread that moves cannot always be read
       }
+      const std::string& said = commands[0].errors;
+      lacks_rights_ = lacks_rights_ || said.find("ermission denied") != std::string::npos ||
+                      said.find("ermission Denied") != std::string::npos ||
+                      said.find("not permitted") != std::string::npos;
       troubles_ += (troubles_.empty() ? "" : "; ") + std::string(tool.name) + ' ' +
                    (commands[0].error.empty() ? "shows no stack" : commands[0].error);
     }
     return false;
   }
+
+  std::int64_t pid() const { return pid_; }
+  bool is_looked_at() const { return reason_.empty(); }
+  bool has_stack() const { return !samples_.empty(); }
+  bool lacks_rights() const { return lacks_rights_ && samples_.empty(); }
 
   Evidence result() const {
     if (!reason_.empty()) {
@@ -147,6 +158,7 @@ class Sampler {
   std::vector<Stack> samples_;
   std::string reason_;
   std::string troubles_;
+  bool lacks_rights_ = false;  // a tool said so
 };
 
 }  // namespace
@@ -251,6 +263,18 @@ std::string shared_frames(const std::vector<Stack>& samples) {
 
 std::vector<Evidence> sample_stacks(const std::vector<std::int64_t>& pids) {
   std::vector<Sampler> samplers(pids.begin(), pids.end());
+  std::vector<std::size_t> parents;  // of the children, which are behind
+  for (std::size_t i = 0; i < pids.size(); ++i) {
+    // A rank often waits for a child process, as for a worker of its data loader.
+    std::vector<std::int64_t> children;
+    if (samplers[i].is_looked_at()) {
+      children = launch::children_of(pids[i]);
+    }
+    for (std::size_t k = 0; k < std::min(children.size(), kMostChildren); ++k) {
+      samplers.emplace_back(children[k]);
+      parents.push_back(i);
+    }
+  }
   bool goes_on = true;
   for (int i = 0; i < kStackSamples && goes_on; ++i) {
     const auto next = std::chrono::steady_clock::now() + kStackInterval;
@@ -263,9 +287,21 @@ std::vector<Evidence> sample_stacks(const std::vector<std::int64_t>& pids) {
     }
   }
   std::vector<Evidence> evidence;
-  evidence.reserve(samplers.size());
-  for (const Sampler& sampler : samplers) {
-    evidence.push_back(sampler.result());
+  for (std::size_t i = 0; i < samplers.size(); ++i) {
+    const bool is_child = i >= pids.size();
+    if (!is_child) {
+      evidence.push_back(samplers[i].result());
+    } else if (Evidence& of = evidence[parents[i - pids.size()]]; samplers[i].has_stack()) {
+      (of.reason.empty() ? of.text : of.reason.append("\n")) += "Its child process " +
+                                                                std::to_string(samplers[i].pid()) +
+                                                                ' ' + samplers[i].result().text;
+    }
+  }
+  if (std::any_of(samplers.begin(), samplers.end(),
+                  [](const Sampler& one) { return one.lacks_rights(); })) {
+    evidence.push_back({"stack", "",
+                        "For stacks there the tools need rights: run ringside as root or with "
+                        "CAP_SYS_PTRACE, or call `sysctl kernel.yama.ptrace_scope=0` there"});
   }
   return evidence;
 }

@@ -39,8 +39,9 @@ std::string shared_frames(const std::vector<Stack>& samples);
 
 /// Samples these processes of this host, which takes kStackSamples times kStackInterval: of each
 /// what the samples share, by which tool, and how much of a processor the process used meanwhile,
-/// or why there is none: the predicate of a sentence whose subject the caller knows. Processes
-/// without Ringside's plugin are not looked at: the number may be another's by now.
+/// or why there is none: the predicate of a sentence whose subject the caller knows, then a line
+/// for each of its first child processes. Processes without Ringside's plugin or its variable are
+/// not looked at: the number may be another's by now. One line more says if a tool lacks rights.
 std::vector<Evidence> sample_stacks(const std::vector<std::int64_t>& pids);
 
 }  // namespace ringside::live

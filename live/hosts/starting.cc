@@ -13,7 +13,6 @@
 #include <unistd.h>
 #include <utility>
 
-#include "analyzer/report/document/numbers.h"
 #include "launch/process_files.h"
 
 namespace ringside::live {
@@ -21,38 +20,31 @@ namespace {
 
 constexpr double kLeastAge_s = 5;
 
-// The value of a variable in /proc/PID/environ; empty if it is not set.
-std::string value_of(std::string_view environment, std::string_view name) {
-  while (!environment.empty()) {
-    const std::string_view entry = environment.substr(0, environment.find('\0'));
-    if (entry.starts_with(name) && entry.substr(name.size()).starts_with('=')) {
-      return std::string(entry.substr(name.size() + 1));
-    }
-    environment.remove_prefix(std::min(entry.size() + 1, environment.size()));
-  }
-  return {};
+bool names_plugin(std::string_view environment) {
+  return launch::variable_in(environment, "NCCL_PROFILER_PLUGIN").find("ringside") !=
+         std::string::npos;
 }
 
-double age_s(std::int64_t pid, double uptime_s) {
-  constexpr std::size_t kStart = 19;  // in ticks since boot
-  const std::vector<std::string> members = launch::process_stat(pid);
-  return members.size() > kStart ? uptime_s - std::atof(members[kStart].c_str()) /
-                                                  static_cast<double>(sysconf(_SC_CLK_TCK))
-                                 : 0;
+constexpr std::size_t kStart = 19;  // of process_stat(): in ticks since boot
+
+double age_s(const std::vector<std::string>& members, double uptime_s) {
+  return uptime_s - std::atof(members[kStart].c_str()) / static_cast<double>(sysconf(_SC_CLK_TCK));
 }
 
 }  // namespace
 
-std::string StartingRank::text() const {
-  return "rank " + rank + " (process " + std::to_string(pid) +
-         ") has made no communicator in the " + report::fixed(since_s, 0) +
-         " s since it began; `py-spy dump --pid " + std::to_string(pid) + "` shows what it does";
+bool has_plugin_variable(std::int64_t pid) {
+  return names_plugin(launch::process_file(pid, "environ"));
 }
 
 std::vector<StartingRank> starting_ranks() {
   namespace fs = std::filesystem;
-  std::map<std::pair<std::string, std::string>, StartingRank> starting;  // by job and rank
-  std::set<std::pair<std::string, std::string>> have_plugin;
+  struct Candidate {
+    StartingRank rank;
+    std::int64_t parent = 0;
+    bool is_launcher = false;
+  };
+  std::map<std::int64_t, Candidate> candidates;
   double uptime_s = 0;
   std::ifstream("/proc/uptime") >> uptime_s;
   std::error_code error;
@@ -67,29 +59,35 @@ std::vector<StartingRank> starting_ranks() {
       continue;
     }
     const std::string environment = launch::process_file(pid, "environ");
-    if (value_of(environment, "NCCL_PROFILER_PLUGIN").find("ringside") == std::string::npos) {
-      continue;
+    const std::vector<std::string> members = launch::process_stat(pid);
+    const std::string rank = launch::rank_in(environment);
+    if (names_plugin(environment) && !rank.empty() && members.size() > kStart) {
+      candidates[pid] = {
+          {rank, pid, age_s(members, uptime_s), launch::variable_in(environment, "RINGSIDE_JOB"),
+           launch::variable_in(environment, "RINGSIDE_DIR"), ""},
+          std::atoll(members[1].c_str())};
     }
-    std::string rank;
-    for (const char* const variable :
-         {"RANK", "OMPI_COMM_WORLD_RANK", "PMI_RANK", "SLURM_PROCID"}) {
-      rank = rank.empty() ? value_of(environment, variable) : rank;
+  }
+  // What Slurm numbers may be a launcher, such as torchrun, whose ranks have other numbers.
+  for (const auto& [pid, candidate] : candidates) {
+    for (auto above = candidates.find(candidate.parent); above != candidates.end();
+         above = candidates.find(above->second.parent)) {
+      above->second.is_launcher =
+          above->second.is_launcher || above->second.rank.rank != candidate.rank.rank;
     }
-    if (rank.empty()) {
-      continue;
-    }
-    const std::string directory = value_of(environment, "RINGSIDE_DIR");
-    const std::pair key(directory, rank);
+  }
+  std::map<std::pair<std::string, std::string>, StartingRank> starting;  // by job and rank
+  std::set<std::pair<std::string, std::string>> have_plugin;
+  for (const auto& [pid, candidate] : candidates) {
+    const StartingRank& rank = candidate.rank;
+    const std::pair key(rank.directory, rank.rank);
     if (launch::process_file(pid, "maps").find("libnccl-profiler-ringside") != std::string::npos) {
       have_plugin.insert(key);
-      continue;
-    }
-    // A shell that has started the rank has its variables, too: the youngest is the rank itself. Of
-    // two that began within one tick, /proc lists the younger one later.
-    const double since_s = age_s(pid, uptime_s);
-    StartingRank& found = starting[key];
-    if (found.pid == 0 || since_s <= found.since_s) {
-      found = {rank, pid, since_s, value_of(environment, "RINGSIDE_JOB"), directory};
+    } else if (!candidate.is_launcher) {
+      // A shell that has started the rank has its variables, too: the youngest is the rank itself.
+      // Of two that began within one tick, that with the larger number.
+      StartingRank& found = starting[key];
+      found = found.pid == 0 || rank.since_s <= found.since_s ? rank : found;
     }
   }
   std::vector<StartingRank> ranks;

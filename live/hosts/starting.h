@@ -16,15 +16,16 @@ struct StartingRank {
   std::int64_t pid = 0;
   double since_s = 0;                    ///< since the process began
   std::string job = {}, directory = {};  ///< by its variables
-
-  /// "rank 5 (process 4711) has made no communicator in the 93 s since it began; ..."
-  std::string text() const;
+  std::string host = {};                 ///< as it was asked; empty: this one
 };
 
 /// Of the processes of this user on this host those with Ringside's variables and a rank, whose
 /// rank has no process that NCCL has loaded the plugin into. Those that began less than five
 /// seconds ago are left out. By rank.
 std::vector<StartingRank> starting_ranks();
+
+/// Whether NCCL is to load the plugin in this process, by its variables.
+bool has_plugin_variable(std::int64_t pid);
 
 }  // namespace ringside::live
 

@@ -95,6 +95,8 @@ const char* name_of(WatchFinding::Kind kind) {
       return "died";
     case WatchFinding::Kind::kSilent:
       return "silent";
+    case WatchFinding::Kind::kStartUp:
+      return "start_up";
   }
   return "";
 }

@@ -20,8 +20,9 @@
 namespace ringside::live {
 
 struct WatchFinding {
-  /// `ringside watch` tells kVerdict after kStuck, of the same operation: what the dumps say.
-  enum class Kind : std::uint8_t { kStuck, kVerdict, kLate, kDied, kSilent };
+  /// `ringside watch` has kVerdict after kStuck, of the same operation: what the dumps say.
+  /// kStartUp is of ranks without a communicator, which no Watcher sees.
+  enum class Kind : std::uint8_t { kStuck, kVerdict, kLate, kDied, kSilent, kStartUp };
   Kind kind = Kind::kStuck;
   bool ends = false;     ///< it was found before, and is over
   std::string sentence;  ///< for people
@@ -40,7 +41,7 @@ struct WatchFinding {
   std::optional<std::int64_t> seq;
 };
 
-/// "stuck", "verdict", "late", "died", "silent".
+/// "stuck", "verdict", "late", "died", "silent", "start_up".
 const char* name_of(WatchFinding::Kind kind);
 
 class Watcher {

@@ -206,25 +206,61 @@ def names(place):
     require(err.count(f"ringside run: {wrong}\n") == 1, err)
 
 
+PY_SPY = """#!/bin/sh
+case $5 in
+  {pid}) name=load_batch file=train.py ;;
+  *) name=init_process_group file=distributed_c10d.py ;;
+esac
+echo "[{{\\"thread_name\\": \\"MainThread\\", \\"frames\\": [{{\\"name\\": \\"$name\\", \\"filename\\": \\"$file\\"}}]}}]"
+"""
+
+
 def start_up(place):
-    """A rank that has made no communicator is named, and no shell that has started it: what a rank does
-    before NCCL loads the plugin only its process shows."""
-    variables = {**os.environ, "NCCL_PROFILER_PLUGIN": place.options.plugin, "RINGSIDE_JOB": "starting",
-                 "RINGSIDE_DIR": str(place.root), "RANK": "5"}
+    """A rank that has made no communicator is named, and no shell or launcher that has started it: what a
+    rank does before NCCL loads the plugin only its process shows."""
+    variables = {"NCCL_PROFILER_PLUGIN": place.options.plugin, "RINGSIDE_JOB": "starting",
+                 "RINGSIDE_DIR": str(place.root), "SLURM_PROCID": "7"}
     waiting = "import sys; print(flush=True); sys.stdin.read()"
-    rank = subprocess.Popen(["sh", "-c", f"'{sys.executable}' -c '{waiting}'; true"], env=variables, text=True,
-                            stdin=subprocess.PIPE, stdout=subprocess.PIPE)
-    rank.stdout.readline()
-    child = int(pathlib.Path(f"/proc/{rank.pid}/task/{rank.pid}/children").read_text("utf-8").split()[0])
+    ranks = [subprocess.Popen(["sh", "-c", f'RANK={rank} sh -c \'"$@"; true\' sh "$@"; true', "sh", sys.executable,
+                               "-c", waiting], env=place.environment(**variables), text=True,
+                              stdin=subprocess.PIPE, stdout=subprocess.PIPE) for rank in (5, 6)]
+    pids = []
+    for rank in ranks:
+        rank.stdout.readline()
+        child = rank.pid
+        while children := pathlib.Path(f"/proc/{child}/task/{child}/children").read_text("utf-8").split():
+            child = int(children[0])
+        pids.append(child)
     deadline = time.monotonic() + 60
     said = ""
-    while "rank 5" not in said:
+    while "rank 6" not in said:
         require(time.monotonic() < deadline, f"not named within a minute: {said}")
         _, said = place.ringside("ctl", "status", "--job", "starting", status=3)
-    require(said.count("rank ") == 1 and f"rank 5 (process {child}) has made no communicator in the " in said, said)
+    require(f"None of 2 processes has a communicator; rank 5 (pid {pids[0]}), rank 6 (pid {pids[1]}) have been in "
+            "start-up for up to " in said and said.count("rank ") == 2, said)
     _, other = place.ringside("hang", "--job", "another", status=3)
     require("rank 5" not in other, other)
-    rank.communicate()
+    tools = place.root / "tools"
+    tools.mkdir()
+    (tools / "py-spy").write_text(PY_SPY.format(pid=pids[0]), encoding="utf-8")
+    (tools / "py-spy").chmod(0o755)
+    hosts = place.root / "hosts"
+    hosts.write_text("node1\nnode2\n", encoding="utf-8")
+    way = "sh -c 'test {host} = node1 || exit 9; exec \"$@\"' -"
+    sampled = (f"Rank 5 (process {pids[0]}) was in all 5 samples in load_batch (train.py) (by py-spy; it used ",
+               f"Rank 5 (process {pids[0]}) is in no call of the start-up of NCCL or torch.distributed, in which "
+               "1 rank waits")
+    path = f"{tools}:{os.environ['PATH']}"
+    _, said = place.ringside("hang", "--job", "starting", "--hosts", hosts, "--exec", way, status=3, PATH=path)
+    require(f"rank 5 (pid {pids[0]}, node1), rank 6" in said and all(one in said for one in sampled), said)
+    out, _ = place.ringside("watch", "--job", "starting", "--hang-seconds", "1", "--until-finding", "--format", "json",
+                            status=1, PATH=path)
+    found, stacks = map(json.loads, out.splitlines())
+    require(found["finding"] == "start_up" and found["sentence"].startswith("None of 2 processes has"), out)
+    require(stacks["finding"] == "verdict" and
+            all(any(text in one["text"] for one in stacks["evidence"]) for text in sampled), out)
+    for rank in ranks:
+        rank.communicate()
 
 
 DYING = """

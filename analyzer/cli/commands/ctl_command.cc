@@ -12,6 +12,7 @@
 #include "analyzer/cli/commands.h"
 #include "analyzer/cli/launch.h"
 #include "analyzer/cli/live/live.h"
+#include "analyzer/cli/live/start_up.h"
 #include "analyzer/cli/output.h"
 #include "launch/files.h"
 #include "live/ctl_report.h"
@@ -93,6 +94,10 @@ ExitStatus run_ctl(const CtlOptions& options) {
     return kExitUsage;
   }
   std::vector<live::Reply> replies = choose_processes(*choice, asked, command.c_str(), status);
+  // Hosts are asked once more only if they have answered for nobody.
+  if (!choice->hosts || status == kExitNoInput) {
+    say_start_up(*choice, replies, command.c_str());
+  }
   if (status != kExitOk) {
     return status;
   }

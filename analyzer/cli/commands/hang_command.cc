@@ -14,6 +14,7 @@
 #include "analyzer/cli/live/live.h"
 #include "analyzer/cli/live/live_dumps.h"
 #include "analyzer/cli/live/live_evidence.h"
+#include "analyzer/cli/live/start_up.h"
 #include "analyzer/cli/output.h"
 #include "analyzer/load/imports/ras.h"
 #include "analyzer/metrics/hang/hang.h"
@@ -81,26 +82,21 @@ bool add_ras_answers(const HangOptions& options, const model::Traces& traces,
 
 // The first stuck operations cause the others. A rank that is stuck in another operation itself is
 // not at fault.
-std::vector<std::uint32_t> files_to_sample(const metrics::Hang& hang) {
+void choose_whom_to_sample(const metrics::Hang& hang, HangAnswer& answer) {
   constexpr std::size_t kMostAtFault = 2;
-  std::vector<std::uint32_t> files;
-  const auto add = [&](std::uint32_t position) {
-    const std::uint32_t file = hang.positions[position].file;
-    if (std::find(files.begin(), files.end(), file) == files.end()) {
-      files.push_back(file);
-    }
-  };
+  std::set<std::uint32_t> known;
   for (const metrics::StuckOperation& operation : hang.operations) {
     for (const metrics::Blocker& blocker : operation.blockers) {
-      if (!blocker.stuck_in && files.size() < kMostAtFault) {
-        add(blocker.position);
+      const std::uint32_t file = hang.positions[blocker.position].file;
+      if (!blocker.stuck_in && known.size() < kMostAtFault && known.insert(file).second) {
+        answer.at_fault.push_back(file);
       }
     }
   }
-  if (!files.empty() && !hang.operations.front().waiting.empty()) {
-    add(hang.operations.front().waiting.front());
+  if (!known.empty() && !hang.operations.front().waiting.empty()) {
+    const std::uint32_t file = hang.positions[hang.operations.front().waiting.front()].file;
+    answer.waiting = known.contains(file) ? std::nullopt : std::optional(file);
   }
-  return files;
 }
 
 // The dumps of a job that runs, and whom to ask of it.
@@ -130,9 +126,8 @@ ExitStatus judge(const HangOptions& options, const LiveJob* job) {
   if (job != nullptr && answer->status == kExitFindings) {
     if (!options.has_no_samples) {
       // What the ranks at fault do is a part of the answer; in files they are first.
-      const auto of_stacks =
-          evidence_of_stacks(job->choice, job->replies, analysis.traces, answer->to_sample);
-      for (const live::WatchEvidence& one : of_stacks) {
+      for (const live::WatchEvidence& one :
+           stacks_to_take(job->choice, job->replies, analysis.traces, *answer).take()) {
         answer->document.sentences.push_back(one.text + '.');
       }
     }
@@ -154,6 +149,14 @@ ExitStatus run_live(const HangOptions& options) {
   }
   ExitStatus status = kExitOk;
   const std::vector<live::Reply> replies = choose_processes(*choice, options.live, "hang", status);
+  if (const auto starting = say_start_up(*choice, replies, "hang");
+      !starting.empty() && !options.has_no_samples) {
+    std::vector<std::string> lines;
+    for (const live::WatchEvidence& one : stacks_of_start_up(*choice, starting).take()) {
+      lines.push_back(one.text);
+    }
+    print_launch_notes("hang", lines);
+  }
   if (status != kExitOk) {
     return status;
   }
@@ -250,11 +253,11 @@ std::optional<HangAnswer> answer_hang(const AnalysisOptions& options, double min
   const bool is_known = is_whole && hang.operations.empty() && hang.untold.empty() &&
                         !hang.opposite_order && metrics::find_unaligned(hang).empty();
   const bool is_stuck = is_stuck_by_dumps || is_surely_stuck(hang);
-  return HangAnswer{std::move(document),
-                    is_stuck   ? kExitFindings
-                    : is_known ? kExitOk
-                               : kExitIncomplete,
-                    files_to_sample(hang)};
+  HangAnswer answer{std::move(document), is_stuck   ? kExitFindings
+                                         : is_known ? kExitOk
+                                                    : kExitIncomplete};
+  choose_whom_to_sample(hang, answer);
+  return answer;
 }
 
 void add_hang(CLI::App& app, Chosen& chosen) {

@@ -7,11 +7,13 @@
 #include <cstring>
 #include <fcntl.h>
 #include <fstream>
+#include <future>
 #include <iterator>
 #include <map>
 #include <memory>
 #include <optional>
 #include <set>
+#include <stop_token>
 #include <string>
 #include <thread>
 #include <unistd.h>
@@ -25,6 +27,7 @@
 #include "analyzer/cli/live/live.h"
 #include "analyzer/cli/live/live_dumps.h"
 #include "analyzer/cli/live/live_evidence.h"
+#include "analyzer/cli/live/start_up.h"
 #include "analyzer/cli/live/watch_takers.h"
 #include "analyzer/cli/output.h"
 #include "analyzer/report/document/numbers.h"
@@ -54,6 +57,7 @@ struct WatchOptions : LiveOptions {
 };
 
 constexpr unsigned kLooksAtNobody = 3;
+constexpr std::chrono::milliseconds kPart(50);          // of a wait
 constexpr std::chrono::milliseconds kForDumps(30'000);  // what is stuck has been told by then
 
 volatile std::sig_atomic_t g_is_ending = 0;
@@ -121,11 +125,18 @@ class Watch {
   ExitStatus run(Clock::time_point begin) {
     constexpr std::chrono::seconds kForTheLast(30);
     const ExitStatus status = watch(begin);
+    finish_sampling();
     outlet_.finish(kForTheLast);
     return status;
   }
 
  private:
+  struct Sampling {
+    live::WatchFinding finding;
+    std::stop_source stop;
+    std::future<std::vector<live::WatchEvidence>> stacks;
+  };
+
   ExitStatus watch(Clock::time_point begin) {
     for (;;) {
       const Clock::time_point now = Clock::now();
@@ -138,12 +149,13 @@ class Watch {
                         [](const live::Reply& one) { return one.status.has_value(); }));
       const double since_s = std::chrono::duration<double>(now - begin).count();
       if (!has_seen_ && answering == 0 && is_ending) {
-        return kExitOk;
+        return has_found_ ? kExitFindings : kExitOk;
       }
-      if (!has_seen_ && answering == 0 && since_s >= options_.wait_s) {
+      look_at_start_up(answering, now);
+      if (!has_seen_ && answering == 0 && starting_.empty() && since_s >= options_.wait_s) {
         print_launch_notes("watch", chosen.notes);
         print_failures(chosen.replies, "watch");
-        return kExitNoInput;
+        return has_found_ ? kExitFindings : kExitNoInput;
       }
       looks_at_nobody_ = is_anybody ? 0 : looks_at_nobody_ + 1;
       if (!is_anybody && has_seen_) {
@@ -174,13 +186,56 @@ class Watch {
   }
 
   // In parts, since a signal does not end a sleep.
-  void wait_until(Clock::time_point until) const {
-    constexpr std::chrono::milliseconds kPart(50);
+  void wait_until(Clock::time_point until) {
     while (g_is_ending == 0 && Clock::now() < until) {
+      say_stacks();
       if (options_.has_last_look && getppid() != parent_) {
         return note_end(0);  // `ringside run` was killed
       }
       std::this_thread::sleep_for(std::min<Clock::duration>(kPart, until - Clock::now()));
+    }
+  }
+
+  // Ranks without a communicator are looked for until all have one: it costs the hosts something.
+  void look_at_start_up(std::size_t answering, Clock::time_point now) {
+    constexpr double kHangsWithoutAny = 6;  // imports and the first data take their time
+    constexpr std::chrono::seconds kHosts(10);
+    const bool has_all = starting_.empty() && first_seen_ && !start_up_;
+    if (has_all || (choice_.hosts && now < next_start_up_)) {
+      return;
+    }
+    next_start_up_ = now + kHosts;
+    starting_ = starting_ranks_of(choice_);
+    if (answering > 0 && !first_seen_) {
+      first_seen_ = now;
+    }
+    if (starting_.empty() && start_up_) {
+      start_up_->ends = true;
+      start_up_->sentence = "No rank is in start-up any more.";
+      tell(*std::exchange(start_up_, std::nullopt), {});
+    }
+    double longest_s = 0;
+    for (const live::StartingRank& rank : starting_) {
+      longest_s = std::max(longest_s, rank.since_s);
+    }
+    const double hang_s = options_.limits.hang_s;
+    const bool is_long = first_seen_
+                             ? std::chrono::duration<double>(now - *first_seen_).count() >= hang_s
+                             : longest_s >= kHangsWithoutAny * hang_s;
+    if (starting_.empty() || start_up_ || !is_long) {
+      return;
+    }
+    live::WatchFinding finding;
+    finding.kind = live::WatchFinding::Kind::kStartUp;
+    finding.sentence = start_up_sentence(starting_, answering);
+    finding.job = starting_.front().job;
+    finding.directory = starting_.front().directory;
+    finding.seconds = longest_s;
+    has_found_ = true;
+    tell(finding, {});
+    start_up_ = finding;
+    if (!options_.has_no_evidence) {
+      start_sampling(finding, stacks_of_start_up(choice_, starting_));
     }
   }
 
@@ -237,6 +292,44 @@ class Watch {
     return true;
   }
 
+  // Takes stacks while the watch goes on: they would delay other findings.
+  void start_sampling(const live::WatchFinding& finding, StacksToTake stacks) {
+    if (stacks.processes.empty()) {
+      return;
+    }
+    Sampling& sampling = samplings_.emplace_back();
+    sampling.finding = finding;
+    sampling.finding.kind = live::WatchFinding::Kind::kVerdict;
+    stacks.hosts.stop = sampling.stop.get_token();
+    sampling.stacks = std::async(std::launch::async, &StacksToTake::take, std::move(stacks));
+  }
+
+  void say_stacks() {
+    std::erase_if(samplings_, [&](Sampling& one) {
+      const bool is_ready =
+          one.stacks.wait_for(std::chrono::seconds(0)) == std::future_status::ready;
+      if (is_ready) {
+        live::Verdict verdict;
+        verdict.evidence = one.stacks.get();
+        tell(one.finding, verdict);
+      }
+      return is_ready;
+    });
+  }
+
+  // Waits for the stacks, unless the job has gone or this process has been asked to end.
+  void finish_sampling() {
+    const bool has_gone = has_seen_ && looks_at_nobody_ >= kLooksAtNobody;
+    while (!samplings_.empty() && g_is_ending == 0 && !has_gone) {
+      say_stacks();
+      std::this_thread::sleep_for(kPart);
+    }
+    for (Sampling& one : samplings_) {
+      one.stop.request_stop();
+    }
+    samplings_.clear();
+  }
+
   bool tell(const live::WatchFinding& finding, const live::Verdict& verdict) {
     const std::int64_t now_ns = now_realtime_ns();
     const std::string line = live::finding_as_json(finding, verdict, now_ns);
@@ -250,7 +343,7 @@ class Watch {
 
   // Has the job's processes write dumps, and asks `hang` of them.
   live::Verdict verdict_of_dumps(const live::WatchFinding& finding,
-                                 const live::LiveProcesses& processes) const {
+                                 const live::LiveProcesses& processes) {
     std::vector<live::Endpoint> of_job;
     std::vector<live::Reply> replies;
     for (const auto& [place, process] : processes) {
@@ -276,7 +369,7 @@ class Watch {
     if (const auto answer = answer_hang(options, min_age_s, analysis)) {
       verdict.sentences = answer->document.sentences;
       if (!options_.has_no_evidence) {
-        verdict.evidence = evidence_of_stacks(choice_, replies, analysis.traces, answer->to_sample);
+        start_sampling(finding, stacks_to_take(choice_, replies, analysis.traces, *answer));
       }
     }
     std::vector<live::WatchEvidence> of_links = evidence_of_links(analysis.traces);
@@ -308,6 +401,11 @@ class Watch {
   std::map<std::string, std::string> asked_names_;  // of hosts, by their own names
   FindingFile file_;
   live::FindingOutlet outlet_;
+  std::vector<Sampling> samplings_;
+  std::vector<live::StartingRank> starting_;
+  std::optional<live::WatchFinding> start_up_;   // that is not over
+  std::optional<Clock::time_point> first_seen_;  // the first process with a communicator
+  Clock::time_point next_start_up_;
   const pid_t parent_ = getppid();
   bool has_seen_ = false;
   bool has_found_ = false;

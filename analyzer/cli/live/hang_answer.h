@@ -13,8 +13,8 @@ namespace ringside::cli {
 struct HangAnswer {
   report::Document document;
   ExitStatus status = kExitOk;
-  /// Files of ranks whose stacks say more: two at most that are at fault, then one that waits.
-  std::vector<std::uint32_t> to_sample = {};
+  std::vector<std::uint32_t> at_fault = {};   ///< files of two ranks at most
+  std::optional<std::uint32_t> waiting = {};  ///< of one that waits, for comparison
 };
 
 /// Says what is stuck in traces that are loaded. Only the latest file of each process and those

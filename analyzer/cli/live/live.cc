@@ -8,7 +8,6 @@
 
 #include "analyzer/cli/launch.h"
 #include "live/hosts/running_command.h"
-#include "live/hosts/starting.h"
 #include "plugin/journal/journal_format.h"
 
 namespace ringside::cli {
@@ -199,13 +198,6 @@ std::optional<live::Choice> completed_choice(const LiveOptions& options, const c
 std::vector<live::Reply> choose_processes(const live::Choice& choice, const LiveOptions& options,
                                           const char* command, ExitStatus& status) {
   live::Chosen chosen = live::choose(choice, options.timeout());
-  for (const live::StartingRank& rank :
-       choice.hosts ? std::vector<live::StartingRank>() : live::starting_ranks()) {
-    if ((choice.directory.empty() || rank.directory == choice.directory) &&
-        (choice.job.empty() || rank.job == choice.job)) {
-      chosen.notes.push_back(rank.text());
-    }
-  }
   print_launch_notes(command, chosen.notes);
   status = status_of(chosen.how);
   return std::move(chosen.replies);

@@ -2,13 +2,17 @@
 #include "analyzer/cli/live/live_evidence.h"
 
 #include <algorithm>
+#include <array>
 #include <chrono>
+#include <iterator>
 #include <optional>
 #include <sstream>
+#include <string_view>
 #include <utility>
 
 #include "analyzer/load/imports/ras.h"
 #include "analyzer/metrics/machine/topology.h"
+#include "analyzer/model/joined.h"
 #include "analyzer/report/document/numbers.h"
 #include "analyzer/report/ras_report.h"
 #include "analyzer/report/topology_report.h"
@@ -67,11 +71,15 @@ std::vector<live::WatchEvidence> evidence_of_hosts(const live::Choice& choice,
   asked.resize(std::min(asked.size(), kMostEvidenceHosts));
   std::vector<live::WatchEvidence> evidence;
   bool has_ras = false;
-  for (const std::string& host : asked) {
-    const std::vector<live::Evidence> all =
-        choice.hosts ? live::evidence_on(*choice.hosts, host, kEvidenceTimeout)
-                     : live::evidence_here(kEvidenceTimeout);
-    for (const live::Evidence& one : all) {
+  std::vector<std::vector<live::Evidence>> all;
+  if (choice.hosts) {
+    all = live::evidence_on(*choice.hosts, asked, kEvidenceTimeout);
+  } else {
+    all.push_back(live::evidence_here(kEvidenceTimeout));
+  }
+  for (std::size_t i = 0; i < asked.size(); ++i) {
+    const std::string& host = asked[i];
+    for (const live::Evidence& one : all[i]) {
       const bool is_ras = one.source == "ras";
       if (!one.reason.empty()) {
         if (!is_ras) {
@@ -92,49 +100,101 @@ std::vector<live::WatchEvidence> evidence_of_hosts(const live::Choice& choice,
   return evidence;
 }
 
-std::vector<live::WatchEvidence> evidence_of_stacks(const live::Choice& choice,
-                                                    const std::vector<live::Reply>& replies,
-                                                    const model::Traces& traces,
-                                                    const std::vector<std::uint32_t>& files) {
-  std::vector<std::pair<std::string, std::vector<const live::Reply*>>> of_hosts;  // in their order
-  for (const std::uint32_t file : files) {
+namespace {
+
+// Of ranks without a communicator, by their stacks.
+std::string who_does_not_wait(const StacksToTake& stacks,
+                              const std::vector<live::WatchEvidence>& evidence) {
+  constexpr std::array<std::string_view, 5> kWaits = {"nccl", "bootstrap", "rendezvous",
+                                                      "distributed_c10d", "c10d::"};
+  constexpr std::size_t kMostNamed = 4;
+  std::vector<std::string> elsewhere;
+  std::size_t waiting = 0;
+  for (const auto& [host, of_host] : stacks.processes) {
+    for (const StacksToTake::Process& process : of_host) {
+      const auto line = std::find_if(evidence.begin(), evidence.end(), [&](const auto& one) {
+        return one.host == host && one.text.starts_with(process.subject + " was in ");
+      });
+      if (line == evidence.end()) {
+        continue;
+      }
+      if (std::any_of(kWaits.begin(), kWaits.end(), [&](std::string_view word) {
+            return line->text.find(word) != std::string::npos;
+          })) {
+        ++waiting;
+      } else {
+        elsewhere.push_back(process.subject);
+      }
+    }
+  }
+  if (elsewhere.empty() || waiting == 0) {
+    return "The stacks do not say for whom the others wait: it may be any of these ranks, or one "
+           "that is not seen";
+  }
+  return model::joined(elsewhere, kMostNamed) + (elsewhere.size() == 1 ? " is" : " are") +
+         " in no call of the start-up of NCCL or torch.distributed, in which " +
+         report::counted(waiting, "rank waits", "ranks wait");
+}
+
+}  // namespace
+
+std::vector<live::WatchEvidence> StacksToTake::take() const {
+  std::vector<std::pair<std::string, std::vector<std::int64_t>>> pids;
+  for (const auto& [host, of_host] : processes) {
+    std::vector<std::int64_t>& numbers = pids.emplace_back(host, 0).second;
+    for (const Process& process : of_host) {
+      numbers.push_back(process.pid);
+    }
+  }
+  const std::vector<std::vector<live::Evidence>> all = live::stacks_on(hosts, pids);
+  std::vector<live::WatchEvidence> evidence;
+  std::vector<live::WatchEvidence> of_waiting;
+  for (std::size_t host = 0; host < all.size(); ++host) {
+    const std::vector<Process>& of_host = processes.at(pids[host].first);
+    for (std::size_t i = 0; i < all[host].size(); ++i) {
+      const live::Evidence& one = all[host][i];
+      const bool is_waiting = i < of_host.size() && of_host[i].is_waiting;
+      std::vector<std::string> lines = lines_of(one.reason.empty() ? one.text : one.reason);
+      if (i < of_host.size() && !lines.empty()) {
+        lines.front().insert(0, of_host[i].subject + ' ');
+        // Whoever waits is shown for comparison, and its child processes say nothing.
+        lines.resize(is_waiting ? 1 : lines.size());
+      }
+      add_lines(one.source, pids[host].first, lines, is_waiting ? of_waiting : evidence);
+    }
+  }
+  std::move(of_waiting.begin(), of_waiting.end(), std::back_inserter(evidence));
+  if (is_start_up) {
+    evidence.push_back({"start-up", "", who_does_not_wait(*this, evidence)});
+  }
+  return evidence;
+}
+
+StacksToTake stacks_to_take(const live::Choice& choice, const std::vector<live::Reply>& replies,
+                            const model::Traces& traces, const HangAnswer& answer) {
+  StacksToTake stacks{choice.hosts ? *choice.hosts : live::this_host(), {}, false};
+  const auto add = [&](std::uint32_t file, bool is_waiting) {
     const model::Process& process = traces.files[file].process;
     const auto reply = std::find_if(replies.begin(), replies.end(), [&](const live::Reply& one) {
       return one.status && one.status->pid == process.pid && one.status->host == process.host;
     });
-    if (reply == replies.end()) {
-      continue;
+    if (reply != replies.end()) {
+      const std::string name = "process " + std::to_string(process.pid);
+      const auto rank = reply->status->rank;
+      stacks.processes[reply->endpoint.host].push_back(
+          {process.pid,
+           (rank ? "Rank " + std::to_string(*rank).append(" (").append(name).append(")") : name) +
+               (is_waiting ? ", which waits," : ""),
+           is_waiting});
     }
-    auto of_host = std::find_if(of_hosts.begin(), of_hosts.end(),
-                                [&](const auto& one) { return one.first == reply->endpoint.host; });
-    if (of_host == of_hosts.end()) {
-      of_host = of_hosts.insert(of_hosts.end(), {reply->endpoint.host, {}});
-    }
-    of_host->second.push_back(&*reply);
+  };
+  for (const std::uint32_t file : answer.at_fault) {
+    add(file, false);
   }
-  std::vector<live::WatchEvidence> evidence;
-  for (const auto& [host, asked] : of_hosts) {
-    std::vector<std::int64_t> pids;
-    for (const live::Reply* const reply : asked) {
-      pids.push_back(reply->status->pid);
-    }
-    const std::vector<live::Evidence> all =
-        choice.hosts ? live::stacks_on(*choice.hosts, host, pids) : live::sample_stacks(pids);
-    for (std::size_t i = 0; i < all.size(); ++i) {
-      std::string text = all[i].reason.empty() ? all[i].text : all[i].reason;
-      text = text.substr(0, text.find('\n'));
-      if (i < asked.size()) {
-        const live::ProcessStatus& status = *asked[i]->status;
-        std::string subject = "process " + std::to_string(status.pid);
-        if (status.rank.has_value()) {
-          subject = "Rank " + std::to_string(*status.rank).append(" (").append(subject).append(")");
-        }
-        text = subject.append(" ").append(text);
-      }
-      evidence.push_back({all[i].source, host, std::move(text)});
-    }
+  if (answer.waiting) {
+    add(*answer.waiting, true);
   }
-  return evidence;
+  return stacks;
 }
 
 std::vector<live::WatchEvidence> evidence_of_links(const model::Traces& traces) {

@@ -5,9 +5,11 @@
 #define RINGSIDE_ANALYZER_CLI_LIVE_LIVE_EVIDENCE_H
 
 #include <cstdint>
+#include <map>
 #include <string>
 #include <vector>
 
+#include "analyzer/cli/live/hang_answer.h"
 #include "analyzer/model/trace.h"
 #include "live/choose.h"
 #include "live/watch/watch_report.h"
@@ -21,12 +23,25 @@ namespace ringside::cli {
 std::vector<live::WatchEvidence> evidence_of_hosts(const live::Choice& choice,
                                                    const std::vector<std::string>& hosts);
 
-/// Returns what these ranks were doing: their stacks, by the tools on their hosts, which takes ten
-/// seconds. `files`: indices into `traces`; of two at fault and one that waits at most.
-std::vector<live::WatchEvidence> evidence_of_stacks(const live::Choice& choice,
-                                                    const std::vector<live::Reply>& replies,
-                                                    const model::Traces& traces,
-                                                    const std::vector<std::uint32_t>& files);
+/// Whose stacks are to be taken.
+struct StacksToTake {
+  struct Process {
+    std::int64_t pid = 0;
+    std::string subject;  ///< of sentences about it
+    bool is_waiting = false;
+  };
+  live::Hosts hosts;
+  std::map<std::string, std::vector<Process>> processes;  ///< by the host as it is asked
+  bool is_start_up = false;  ///< they have no communicator: who of them waits for others is said
+
+  /// Returns what they were doing, by the tools on their hosts, all at the same time, which takes
+  /// ten seconds or until hosts.stop.
+  std::vector<live::WatchEvidence> take() const;
+};
+
+/// Those of the ranks at fault, and of one that waits.
+StacksToTake stacks_to_take(const live::Choice& choice, const std::vector<live::Reply>& replies,
+                            const model::Traces& traces, const HangAnswer& answer);
 
 /// Returns the faults of links, slots and adapters, by the traces' own readings of the machines.
 std::vector<live::WatchEvidence> evidence_of_links(const model::Traces& traces);

@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """The hang watch: ranks that wait for one that is stuck say so by themselves, and write dumps."""
 
+import json
 import os
 import re
 import signal
+import subprocess
 import time
 
 import traces
@@ -28,8 +30,8 @@ def lines_of(setup):
     return [LINE.search(line) or line for line in text.splitlines() if "stalled:" in line]
 
 
-def pids_by_rank(job):
-    found = (traces.Trace(path) for path in (job.setup.directory / "traces").glob("*.json")
+def pids_by_rank(setup):
+    found = (traces.Trace(path) for path in (setup.directory / "traces").glob("*.json")
              if ".dump" not in path.name)
     return {trace.rank: trace.process["pid"] for trace in found}
 
@@ -101,11 +103,57 @@ def hang_with_stacks(setup, rank, others):
         said = setup.run_analyzer("hang", "--ring-dir", setup.rings, expected=(1,)).splitlines()
     finally:
         os.environ["PATH"] = path
-    where = re.compile(r"Rank (\d) \(process \d+\) was in all 5 samples in load_batch \(train.py:12\) < "
+    where = re.compile(r"Rank (\d) \(process \d+\)(, which waits,)? was in all 5 samples in load_batch \(train.py:12\) < "
                        r"<module> \(train.py:21\) \(by py-spy; it used \d+ % of a processor\)\.")
     found = [where.fullmatch(line) for line in said[1:3]]
     check(all(found), f"no stacks: {said[:5]}")
-    check(int(found[0][1]) == rank and int(found[1][1]) in others, f"of other ranks: {said[:5]}")
+    check(int(found[0][1]) == rank and int(found[1][1]) in others and
+          [bool(one[2]) for one in found] == [False, True], f"of other ranks: {said[:5]}")
+
+
+SLOW_PY_SPY = """#!/bin/sh
+echo > {began}
+while :; do sleep 0.1; done
+"""
+
+
+def watch_while_sampling(setup):
+    """`watch` says that a process has died while it takes stacks, and ends then when it is asked to: here
+    a py-spy never comes to an end."""
+    tools, began = setup.directory / "slow-tools", setup.directory / "began"
+    tools.mkdir()
+    (tools / "py-spy").write_text(SLOW_PY_SPY.format(began=began), encoding="utf-8")
+    (tools / "py-spy").chmod(0o755)
+    found = setup.directory / "findings"
+    command = [setup.analyzer, "watch", "--all", "--ring-dir", setup.rings, "--hang-seconds", "1", "--interval",
+               "0.2", "--format", "json", "--output", found, "--last-look"]
+
+    def findings():
+        text = found.read_text(encoding="utf-8") if found.exists() else ""
+        return [json.loads(line) for line in text.splitlines()]
+
+    def has(kind):
+        return any(one["finding"] == kind for one in findings())
+
+    with subprocess.Popen(command, env={**os.environ, "PATH": f"{tools}:{os.environ['PATH']}"},
+                          stdout=subprocess.DEVNULL) as watch:
+        try:
+            wait_for(lambda: began.exists() and has("verdict"), "the watch takes no stacks")
+            os.kill(pids_by_rank(setup)[2], signal.SIGKILL)
+            wait_for(lambda: has("died"), "the watch does not say who has died")
+            watch.send_signal(signal.SIGTERM)
+            check(watch.wait(60) == 1, "it has found nothing")
+        finally:
+            watch.kill()
+    check(not any(one["source"] == "stack" for finding in findings() for one in finding["evidence"]),
+          f"the stacks have not been waited for: {findings()}")
+
+
+def wait_for(condition, trouble):
+    deadline = time.monotonic() + 100
+    while not condition():
+        check(time.monotonic() < deadline, trouble)
+        time.sleep(0.1)
 
 
 def stuck(setup):
@@ -114,6 +162,7 @@ def stuck(setup):
     lines = check_watch(job, [0, 2])
     said = hang_with_rings(setup)
     hang_with_stacks(setup, 1, (0, 2))
+    watch_while_sampling(setup)
     job.kill()
     check({line[3] for line in lines} == {"AllGather #5"}, "another operation")
     check(re.search(r"Rank 1 \(.*\) has not joined AllGather #5 of communicator world; "
@@ -126,7 +175,7 @@ def stopped(setup):
     while len(job.calls(0)) < 100:
         check(job.process.poll() is None and time.monotonic() < job.deadline, "the job is too slow")
         time.sleep(0.05)
-    pid = pids_by_rank(job)[1]
+    pid = pids_by_rank(setup)[1]
     os.kill(pid, signal.SIGSTOP)
     check_watch(job, [0, 2], has_stopped=True)
     said = hang_with_rings(setup)

@@ -31,7 +31,7 @@ class Operator:
 
     def ctl(self, *arguments):
         out = self.setup.run_analyzer("ctl", *arguments, "--ring-dir", self.setup.rings, "--format",
-                                      "json", expected=(0, 3))
+                                      "json", "--timeout", "60", expected=(0, 3))
         return json.loads(out)["processes"] if out else []
 
     def wait_for(self, condition, text):
@@ -119,8 +119,8 @@ def watch(setup):
     late, *_ = findings("--window", "2", "--hang-seconds", "60")
     check(late["finding"] == "late" and late["ranks"] == [2] and late["communicator"] == "world" and
           10 <= late["percent_of_time"] <= 75, f"rank 2 is late: {late}")
-    stuck, verdict = findings("--hang-seconds", "4", "--late-percent", "100", "--command",
-                              f"cat >> {setup.directory}/told")
+    stuck, verdict, stacks = findings("--hang-seconds", "4", "--late-percent", "100", "--command",
+                                      f"cat >> {setup.directory}/told")
     told = [json.loads(line) for line in open(setup.directory / "told", encoding="utf-8")]
     job.kill()
     check(stuck["finding"] == "stuck" and stuck["ranks"] == [0, 2, 3] and stuck["seconds"] >= 4,
@@ -129,7 +129,9 @@ def watch(setup):
           verdict["verdict"][0].startswith("Rank 1 (") and
           "has not joined" in verdict["verdict"][0], f"rank 1 is stuck: {verdict}")
     check(len(verdict["dumps"]) == RANKS and verdict["dumps_missing"] == 0, f"dumps: {verdict}")
-    check(told == [stuck, verdict], f"the command was told {told}")
+    check(stacks["finding"] == "verdict" and {one["source"] for one in stacks["evidence"]} == {"stack"} and
+          stacks["evidence"][0]["text"].startswith("Rank 1 (process "), f"no stacks: {stacks}")
+    check(told == [stuck, verdict, stacks], f"the command got {told}")
 
 
 def watch_64(setup):

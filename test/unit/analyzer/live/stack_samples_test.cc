@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <sstream>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -108,6 +109,47 @@ TEST_CASE("a process that a debugger has left stopped goes on") {
   CHECK(state == "S");
   REQUIRE(evidence.size() == 1);
   CHECK(evidence[0].reason.find("gdb ended with status 137") != std::string::npos);
+}
+
+TEST_CASE("child processes are sampled, too, and what the tools need is said once") {
+  char directory[] = "/tmp/ringside-tools-XXXXXX";
+  REQUIRE(mkdtemp(directory) != nullptr);
+  const std::string tools = directory;
+  setenv("NCCL_PROFILER_PLUGIN", "libnccl-profiler-ringside.so", 1);
+  const pid_t rank = fork();
+  if (rank == 0) {
+    setpgid(0, 0);
+    execlp("sh", "sh", "-c", "sleep 1000 & wait", nullptr);
+  }
+  unsetenv("NCCL_PROFILER_PLUGIN");
+  const std::string task = "task/" + std::to_string(rank) + "/children";
+  std::string child;
+  while (child.empty()) {
+    std::istringstream(launch::process_file(rank, task.c_str())) >> child;
+  }
+  std::ofstream(tools + "/py-spy")
+      << "#!/bin/sh\n[ $5 = " << child << " ] || { echo 'Error: Permission Denied' >&2; exit 1; }\n"
+      << "echo '[{\"thread_name\": \"MainThread\", \"frames\": [{\"name\": \"load\", "
+         "\"filename\": \"worker.py\", \"line\": 3}]}]'\n";
+  for (const char* const name : {"/eu-stack", "/gdb"}) {
+    std::ofstream(tools + name) << "#!/bin/sh\necho 'Operation not permitted' >&2\nexit 1\n";
+  }
+  for (const char* const name : {"/py-spy", "/eu-stack", "/gdb"}) {
+    REQUIRE(chmod((tools + name).c_str(), S_IRWXU) == 0);
+  }
+  const std::string path = std::getenv("PATH");
+  setenv("PATH", (tools + ':' + path).c_str(), 1);
+  const std::vector<Evidence> evidence = sample_stacks({rank});
+  setenv("PATH", path.c_str(), 1);
+  std::filesystem::remove_all(tools);
+  kill(-rank, SIGKILL);
+  waitpid(rank, nullptr, 0);
+  REQUIRE(evidence.size() == 2);
+  CHECK(evidence[0].reason.find("shows no stack: py-spy ended with status 1") != std::string::npos);
+  CHECK(evidence[0].reason.find("\nIts child process " + child +
+                                " was in all 5 samples in load (worker.py:3)") !=
+        std::string::npos);
+  CHECK(evidence[1].reason.find("ptrace_scope=0") != std::string::npos);
 }
 
 }  // namespace
