@@ -131,7 +131,12 @@ def check_stall(case, operation):
     require(line and line[1] == wanted, f"not of {wanted}: {lines[0]}")
     require(LIMIT_S <= float(line[3]) <= LIMIT_S + 1.5, f"not in time: {lines[0]}")
     require([pathlib.Path(line[4])] == case.dumps(), f"{lines[0]}: dumps {case.dumps()}")
-    require((case.place / "commands").read_text(encoding="utf-8") == "ran\n", "the command")
+    # The command runs after the line is written.
+    commands = case.place / "commands"
+    deadline = time.monotonic() + 60
+    while not commands.exists() or commands.read_text(encoding="utf-8") != "ran\n":
+        require(time.monotonic() < deadline, "the command has not run")
+        time.sleep(0.05)
     report = case.ringside("hang", "--min-age", "0.3", *case.dumps(), status=1)
     require(wanted in report.splitlines()[0], f"`hang` does not name {wanted}: {report}")
     print(lines[0], report.splitlines()[0], sep="\n")

@@ -3,6 +3,7 @@
 
 import json
 import re
+import time
 
 from harness import Job, check, print_facts
 
@@ -40,7 +41,18 @@ def late_neighbour(setup):
 def stuck_rank(setup):
     """One rank never joins a collective; the job is killed, and its traces are recovered."""
     job = Job(setup, "--scenario", "train", "--iterations", "40", "--stuck-rank", "1",
-              "--stuck-at", "30", ranks=3, timeout=10).wait()
+              "--stuck-at", "30", ranks=3, timeout=100)
+
+    def waits():
+        out = setup.run_analyzer("top", "--once", "--interval", "0.2", "--format", "json", "--ring-dir", setup.rings,
+                                 expected=(0, 1, 3))
+        rows = json.loads(out)["rows"] if out else []
+        return sum(row.get("oldest_func") == "AllGather" and row.get("oldest_seq") == 5 and
+                   row["oldest_age_ns"] > 1_500_000_000 for row in rows) == 2
+
+    while not waits():
+        check(job.process.poll() is None and time.monotonic() < job.deadline, f"nobody waits: {job.log()[-2000:]}")
+    job.kill()
     job.recover()
     sentences = " ".join(analysed(job, "hang", expected=(1,))["sentences"])
     check(re.search(r"Rank 1 \(.*\) has not joined AllGather #5 of communicator world; "
