@@ -42,6 +42,7 @@ std::vector<StartingRank> starting_ranks() {
   struct Candidate {
     StartingRank rank;
     std::int64_t parent = 0;
+    std::string likeness;  // its program and RANK, which a launcher such as torchrun does not have
     bool is_launcher = false;
   };
   std::map<std::int64_t, Candidate> candidates;
@@ -61,11 +62,14 @@ std::vector<StartingRank> starting_ranks() {
     const std::string environment = launch::process_file(pid, "environ");
     const std::vector<std::string> members = launch::process_stat(pid);
     const std::string rank = launch::rank_in(environment);
+    std::error_code unread;
     if (names_plugin(environment) && !rank.empty() && members.size() > kStart) {
       candidates[pid] = {
           {rank, pid, age_s(members, uptime_s), launch::variable_in(environment, "RINGSIDE_JOB"),
            launch::variable_in(environment, "RINGSIDE_DIR"), ""},
-          std::atoll(members[1].c_str())};
+          std::atoll(members[1].c_str()),
+          fs::read_symlink(entry->path() / "exe", unread).string() + ' ' +
+              launch::variable_in(environment, "RANK")};
     }
   }
   // What Slurm numbers may be a launcher, such as torchrun, whose ranks have other numbers.
@@ -76,6 +80,12 @@ std::vector<StartingRank> starting_ranks() {
           above->second.is_launcher || above->second.rank.rank != candidate.rank.rank;
     }
   }
+  // A rank's own child process, such as a worker of its data loader, runs the same program.
+  const auto is_worker = [&](const Candidate& candidate) {
+    const auto parent = candidates.find(candidate.parent);
+    return parent != candidates.end() && parent->second.likeness == candidate.likeness &&
+           parent->second.rank.rank == candidate.rank.rank;
+  };
   std::map<std::pair<std::string, std::string>, StartingRank> starting;  // by job and rank
   std::set<std::pair<std::string, std::string>> have_plugin;
   for (const auto& [pid, candidate] : candidates) {
@@ -83,7 +93,7 @@ std::vector<StartingRank> starting_ranks() {
     const std::pair key(rank.directory, rank.rank);
     if (launch::process_file(pid, "maps").find("libnccl-profiler-ringside") != std::string::npos) {
       have_plugin.insert(key);
-    } else if (!candidate.is_launcher) {
+    } else if (!candidate.is_launcher && !is_worker(candidate)) {
       // A shell that has started the rank has its variables, too: the youngest is the rank itself.
       // Of two that began within one tick, that with the larger number.
       StartingRank& found = starting[key];

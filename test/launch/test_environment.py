@@ -220,17 +220,17 @@ def start_up(place):
     rank does before NCCL loads the plugin only its process shows."""
     variables = {"NCCL_PROFILER_PLUGIN": place.options.plugin, "RINGSIDE_JOB": "starting",
                  "RINGSIDE_DIR": str(place.root), "SLURM_PROCID": "7"}
-    waiting = "import sys; print(flush=True); sys.stdin.read()"
+    waiting = "import os, sys; os.fork() and print(flush=True); sys.stdin.read()"
     ranks = [subprocess.Popen(["sh", "-c", f'RANK={rank} sh -c \'"$@"; true\' sh "$@"; true', "sh", sys.executable,
                                "-c", waiting], env=place.environment(**variables), text=True,
                               stdin=subprocess.PIPE, stdout=subprocess.PIPE) for rank in (5, 6)]
     pids = []
     for rank in ranks:
         rank.stdout.readline()
-        child = rank.pid
-        while children := pathlib.Path(f"/proc/{child}/task/{child}/children").read_text("utf-8").split():
-            child = int(children[0])
-        pids.append(child)
+        chain = [rank.pid]
+        while children := pathlib.Path(f"/proc/{chain[-1]}/task/{chain[-1]}/children").read_text("utf-8").split():
+            chain.append(int(children[0]))
+        pids.append(chain[-2])  # the last is a worker of the rank
     deadline = time.monotonic() + 60
     said = ""
     while "rank 6" not in said:
