@@ -5,6 +5,7 @@
 #include "analyzer/match/membership.h"
 #include "analyzer/match/verdict/describe.h"
 #include "analyzer/model/joined.h"
+#include "analyzer/report/document/columns.h"
 #include "analyzer/report/document/numbers.h"
 #include "analyzer/report/match_report.h"
 #include "analyzer/report/summary/summary.h"
@@ -38,43 +39,36 @@ std::string global_rank_text(const match::Membership& membership) {
 
 Document communicators_document(const model::Traces& traces, const match::Matches& matches) {
   const auto memberships = match::find_memberships(traces, matches);
-  Document document;
-  document.command = "communicators";
+  Document document{"communicators"};
   document.sentences.push_back(counted(matches.communicators.size(), "communicator") + " in " +
                                counted(matches.runs.runs.size(), "run") + ", of " +
                                counted(traces.files.size(), "process", "processes") + '.');
   for (const std::string& line : run_lines(matches.runs.runs)) {
     document.sentences.push_back(line);
   }
-  Table table = {"communicators",
-                 "Communicators, in the order of their creation",
-                 {{"number", "number", Shown::kInteger},
-                  {"run", "run", Shown::kInteger},
-                  {"name", "name"},
-                  {"hash", "hash"},
-                  {"nranks", "ranks", Shown::kInteger},
-                  {"ranks_seen", "seen", Shown::kInteger},
-                  {"global_ranks", "global ranks"},
-                  {"hosts", "hosts"},
-                  {"inside", "inside", Shown::kInteger},
-                  {"operations", "operations", Shown::kInteger}},
-                 {}};
-  bool has_inferred = false;
-  for (std::size_t c = 0; c < memberships.size(); ++c) {
-    const match::Communicator& communicator = matches.communicators[c];
-    const match::Membership& membership = memberships[c];
-    has_inferred = has_inferred || communicator.nranks_inferred;
-    table.rows.push_back(
-        {std::uint64_t{c} + 1, std::uint64_t{communicator.run} + 1,
-         communicator.name.empty() ? Cell() : Cell(communicator.name),
-         communicator.hash.empty() ? Cell() : Cell(communicator.hash),
-         communicator.nranks_inferred ? Cell() : Cell(std::uint64_t{communicator.nranks}),
-         std::uint64_t{communicator.members.size()}, global_rank_text(membership),
-         model::joined(membership.hosts, kHostsListed),
-         membership.inside ? Cell(std::uint64_t{*membership.inside} + 1) : Cell(),
-         membership.operations});
-  }
-  document.tables.push_back(std::move(table));
+  const auto& all = matches.communicators;
+  const auto place_of = [&](auto& one) { return static_cast<std::size_t>(&one - &all[0]); };
+  using One = match::Communicator;
+  document.tables.push_back(table_of(
+      "communicators", "Communicators, in the order of their creation", all,
+      {{"number", "number", Shown::kInteger, [&](auto& one) { return place_of(one) + 1; }},
+       {"run", "run", Shown::kInteger, [](auto& one) { return one.run + 1; }},
+       {"name", "name", [](auto& one) { return text_cell(one.name); }},
+       {"hash", "hash", [](auto& one) { return text_cell(one.hash); }},
+       {"nranks", "ranks", Shown::kInteger,
+        [](auto& one) { return one.nranks_inferred ? Cell() : cell_of(one.nranks); }},
+       {"ranks_seen", "seen", Shown::kInteger, [](auto& one) { return one.members.size(); }},
+       {"global_ranks", "global ranks",
+        [&](auto& one) { return global_rank_text(memberships[place_of(one)]); }},
+       {"hosts", "hosts",
+        [&](auto& one) { return model::joined(memberships[place_of(one)].hosts, kHostsListed); }},
+       {"inside", "inside", Shown::kInteger,
+        [&](auto& one) {
+          const auto& inside = memberships[place_of(one)].inside;
+          return inside ? cell_of(*inside + 1) : Cell();
+        }},
+       {"operations", "operations", Shown::kInteger,
+        [&](auto& one) { return memberships[place_of(one)].operations; }}}));
   document.notes.emplace_back(
       "global ranks: the launcher's, else those of the largest communicator of the process; "
       "inside: "
@@ -82,7 +76,7 @@ Document communicators_document(const model::Traces& traces, const match::Matche
   if (const std::string inferred = inferred_text(matches.communicators); !inferred.empty()) {
     document.notes.push_back(inferred);
   }
-  if (has_inferred) {
+  if (std::any_of(all.begin(), all.end(), std::mem_fn(&One::nranks_inferred))) {
     document.notes.emplace_back("ranks -: the profiler interface does not say how many there are");
   }
   return document;

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "analyzer/match/verdict/describe.h"
+#include "analyzer/report/document/columns.h"
 #include "analyzer/report/document/numbers.h"
 #include "analyzer/report/summary/summary.h"
 
@@ -53,14 +54,14 @@ std::string figures_of(const Change& change) {
          human_duration(*change.median_b_ns) + " (" + signed_percent(*change.percent) + ')';
 }
 
-Cell judged_by(const Change& change) {
+const char* judged_by(const Change& change) {
   switch (change.judged_by) {
     case metrics::JudgedBy::kBlocks:
-      return std::string("blocks");
+      return "blocks";
     case metrics::JudgedBy::kRuns:
-      return std::string("runs");
+      return "runs";
     default:
-      return {};
+      return "";
   }
 }
 
@@ -87,109 +88,66 @@ void add_iterations(const IterationChange& change, double threshold_percent, Doc
                               is_slower ? "slower" : "faster", iterations_text(change)});
     document.sentences.push_back(iterations_text(change) + '.');
   }
-  document.tables.push_back(
-      {"iterations",
-       "Iterations, median",
-       {{"count_a", "count A", Shown::kInteger},
-        {"count_b", "count B", Shown::kInteger},
-        {"median_a_ns", "time A", Shown::kDuration, "", 1},
-        {"median_b_ns", "time B", Shown::kDuration, "", 1},
-        {"time_change_percent", "time", Shown::kNumber, "%", 1},
-        {"chance", "by chance", Shown::kNumber, "", 6},
-        {"waited_a_ns", "waiting A", Shown::kDuration, "of a rank", 1},
-        {"waited_b_ns", "waiting B", Shown::kDuration, "of a rank", 1}},
-       {{change.count_a, change.count_b, change.median_a_ns, change.median_b_ns, change.percent(),
-         is_judged ? Cell(change.difference.chance) : Cell(), cell_of(change.waited_a_ns),
-         cell_of(change.waited_b_ns)}}});
+  using One = IterationChange;
+  document.tables.push_back(table_of(
+      "iterations", "Iterations, median", std::vector{change},
+      {{"count_a", "count A", Shown::kInteger, &One::count_a},
+       {"count_b", "count B", Shown::kInteger, &One::count_b},
+       {"median_a_ns", "time A", Shown::kDuration, "", 1, &One::median_a_ns},
+       {"median_b_ns", "time B", Shown::kDuration, "", 1, &One::median_b_ns},
+       {"time_change_percent", "time", Shown::kNumber, "%", 1, &One::percent},
+       {"chance", "by chance", Shown::kNumber, "", 6,
+        [&](auto& one) { return is_judged ? Cell(one.difference.chance) : Cell(); }},
+       {"waited_a_ns", "waiting A", Shown::kDuration, "of a rank", 1, &One::waited_a_ns},
+       {"waited_b_ns", "waiting B", Shown::kDuration, "of a rank", 1, &One::waited_b_ns}}));
 }
 
-Table table_of(const std::vector<Change>& changes, metrics::RowsBy by) {
-  Table table{"changes",
-              "Kinds of operations, by change of the time",
-              {{"communicator", "communicator"},
-               {"nranks", "ranks", Shown::kInteger},
-               {"hosts", "hosts", Shown::kInteger},
-               {"function", "function"},
-               {"bytes", "message", Shown::kBytes},
-               {"datatype", "datatype"},
-               {"in", "in"},
-               {"count_a", "count A", Shown::kInteger},
-               {"count_b", "count B", Shown::kInteger},
-               {"median_a_ns", "time A", Shown::kDuration, "", 1},
-               {"median_b_ns", "time B", Shown::kDuration, "", 1},
-               {"busbw_a_gb_s", "busbw A", Shown::kNumber, "GB/s"},
-               {"busbw_b_gb_s", "busbw B", Shown::kNumber, "GB/s"},
-               {"time_change_percent", "time", Shown::kNumber, "%", 1},
-               {"chance", "by chance", Shown::kNumber, "", 6},
-               {"bytes_min", "", Shown::kNot},
-               {"bytes_max", "", Shown::kNot},
-               {"time_change_least_percent", "", Shown::kNot, "", 1},
-               {"time_change_most_percent", "", Shown::kNot, "", 1},
-               {"judged_by", "judged by"},
-               {"units_a", "", Shown::kNot},
-               {"units_b", "", Shown::kNot}},
-              {}};
-  table.gives_way = {"hosts", "judged_by",    "count_a", "count_b",     "nranks",     "datatype",
-                     "in",    "communicator", "chance",  "median_a_ns", "median_b_ns"};
+Table changes_table(const std::vector<Change>& changes, metrics::RowsBy by) {
   const bool with_peaks = std::any_of(changes.begin(), changes.end(), [](const Change& change) {
     return change.peak_a || change.peak_b;
   });
-  constexpr std::ptrdiff_t kBehindBusbw = 13;
-  if (with_peaks) {
-    table.columns.insert(table.columns.begin() + kBehindBusbw,
-                         {{"efficiency_a_percent", "of peak A", Shown::kNumber, "%", 1},
-                          {"efficiency_b_percent", "of peak B", Shown::kNumber, "%", 1}});
-    table.columns.insert(table.columns.end(), {{"peak_a_gb_s", "", Shown::kNot},
-                                               {"peak_b_gb_s", "", Shown::kNot},
-                                               {"peak_a_bound", "", Shown::kNot},
-                                               {"peak_b_bound", "", Shown::kNot}});
-  }
-  if (by != metrics::RowsBy::kKind) {
-    table.columns.insert(table.columns.begin(), {column_of(by), title_of(by)});
-  }
-  for (const Change& change : changes) {
-    const metrics::OperationKind& kind = change.kind;
-    std::vector<Cell>& cells = table.rows.emplace_back();
-    if (by != metrics::RowsBy::kKind) {
-      cells.push_back(group_cell(by, kind.by));
-    }
-    cells.insert(cells.end(), {kind.communicator.empty() ? Cell() : Cell(kind.communicator),
-                               std::uint64_t{kind.nranks},
-                               std::uint64_t{kind.hosts},
-                               kind.function,
-                               cell_of(change.bytes),
-                               match::datatype_name(kind.datatype),
-                               !change.is_in_b   ? "A only"
-                               : !change.is_in_a ? "B only"
-                                                 : "both",
-                               change.count_a,
-                               change.count_b,
-                               cell_of(change.median_a_ns),
-                               cell_of(change.median_b_ns),
-                               cell_of(change.busbw_a_gb_s),
-                               cell_of(change.busbw_b_gb_s),
-                               cell_of(change.percent),
-                               cell_of(change.chance),
-                               cell_of(change.bytes_min),
-                               cell_of(change.bytes_max),
-                               cell_of(change.percent_least),
-                               cell_of(change.percent_most),
-                               judged_by(change),
-                               std::uint64_t{change.units_a},
-                               std::uint64_t{change.units_b}});
-    if (with_peaks) {
-      const auto gb_s = [](const auto& peak) { return peak ? Cell(peak->busbw_gb_s) : Cell(); };
-      const auto bound = [](const auto& peak) {
-        return peak ? Cell(std::string(peak->bound)) : Cell();
-      };
-      const std::ptrdiff_t groups = by != metrics::RowsBy::kKind ? 1 : 0;
-      cells.insert(cells.begin() + kBehindBusbw + groups, {cell_of(change.efficiency_a_percent()),
-                                                           cell_of(change.efficiency_b_percent())});
-      cells.insert(cells.end(), {gb_s(change.peak_a), gb_s(change.peak_b), bound(change.peak_a),
-                                 bound(change.peak_b)});
-    }
-  }
-  return table;
+  const Shown of_peaks = with_peaks ? Shown::kNot : Shown::kAbsent;
+  const Shown efficiency = with_peaks ? Shown::kNumber : Shown::kAbsent;
+  const auto gb_s = [](auto& peak) { return peak ? Cell(peak->busbw_gb_s) : Cell(); };
+  const auto bound = [](auto& peak) { return peak ? text_cell(peak->bound) : Cell(); };
+  return table_of(
+      "changes", "Kinds of operations, by change of the time", changes,
+      {{group_column(by), [by](auto& change) { return group_cell(by, change.kind.by); }},
+       {"communicator", "communicator",
+        [](auto& change) { return text_cell(change.kind.communicator); }},
+       {"nranks", "ranks", Shown::kInteger, [](auto& change) { return change.kind.nranks; }},
+       {"hosts", "hosts", Shown::kInteger, [](auto& change) { return change.kind.hosts; }},
+       {"function", "function", [](auto& change) { return change.kind.function; }},
+       {"bytes", "message", Shown::kBytes, &Change::bytes},
+       {"datatype", "datatype",
+        [](auto& change) { return match::datatype_name(change.kind.datatype); }},
+       {"in", "in",
+        [](auto& change) {
+          return !change.is_in_b ? "A only" : !change.is_in_a ? "B only" : "both";
+        }},
+       {"count_a", "count A", Shown::kInteger, &Change::count_a},
+       {"count_b", "count B", Shown::kInteger, &Change::count_b},
+       {"median_a_ns", "time A", Shown::kDuration, "", 1, &Change::median_a_ns},
+       {"median_b_ns", "time B", Shown::kDuration, "", 1, &Change::median_b_ns},
+       {"busbw_a_gb_s", "busbw A", Shown::kNumber, "GB/s", &Change::busbw_a_gb_s},
+       {"busbw_b_gb_s", "busbw B", Shown::kNumber, "GB/s", &Change::busbw_b_gb_s},
+       {"efficiency_a_percent", "of peak A", efficiency, "%", 1, &Change::efficiency_a_percent},
+       {"efficiency_b_percent", "of peak B", efficiency, "%", 1, &Change::efficiency_b_percent},
+       {"time_change_percent", "time", Shown::kNumber, "%", 1, &Change::percent},
+       {"chance", "by chance", Shown::kNumber, "", 6, &Change::chance},
+       {"bytes_min", "", Shown::kNot, &Change::bytes_min},
+       {"bytes_max", "", Shown::kNot, &Change::bytes_max},
+       {"time_change_least_percent", "", Shown::kNot, "", 1, &Change::percent_least},
+       {"time_change_most_percent", "", Shown::kNot, "", 1, &Change::percent_most},
+       {"judged_by", "judged by", [](auto& change) { return text_cell(judged_by(change)); }},
+       {"units_a", "", Shown::kNot, &Change::units_a},
+       {"units_b", "", Shown::kNot, &Change::units_b},
+       {"peak_a_gb_s", "", of_peaks, [=](auto& change) { return gb_s(change.peak_a); }},
+       {"peak_b_gb_s", "", of_peaks, [=](auto& change) { return gb_s(change.peak_b); }},
+       {"peak_a_bound", "", of_peaks, [=](auto& change) { return bound(change.peak_a); }},
+       {"peak_b_bound", "", of_peaks, [=](auto& change) { return bound(change.peak_b); }}},
+      {"hosts", "judged_by", "count_a", "count_b", "nranks", "datatype", "in", "communicator",
+       "chance", "median_a_ns", "median_b_ns"});
 }
 
 }  // namespace
@@ -205,8 +163,7 @@ bool got_slower(const std::optional<IterationChange>& iterations, double thresho
 Document compare_document(const std::optional<IterationChange>& iterations,
                           const std::vector<Change>& changes, double threshold_percent,
                           metrics::RowsBy by) {
-  Document document;
-  document.command = "compare";
+  Document document{"compare"};
   std::vector<Change> sorted = changes;
   std::stable_sort(sorted.begin(), sorted.end(), [](const Change& a, const Change& b) {
     return a.percent.has_value() != b.percent.has_value() ? a.percent.has_value()
@@ -271,7 +228,7 @@ Document compare_document(const std::optional<IterationChange>& iterations,
         " % and beyond chance" +
         (faster > 0 ? "; " + std::to_string(faster) + " got faster." : "."));
   }
-  document.tables.push_back(table_of(sorted, by));
+  document.tables.push_back(changes_table(sorted, by));
   if (by_blocks > 0) {
     document.notes.push_back(
         "A and B hold one run each, so how much one run differs from the next is not known: a "

@@ -10,6 +10,7 @@
 
 #include "analyzer/metrics/machine/peak.h"
 #include "analyzer/metrics/network/link_trouble.h"
+#include "analyzer/report/document/columns.h"
 #include "analyzer/report/document/numbers.h"
 #include "analyzer/report/summary/stragglers_report.h"
 #include "analyzer/report/summary/summary.h"
@@ -17,14 +18,24 @@
 namespace ringside::report {
 namespace {
 
-// Bounds are shown with two decimals, rounded so that they hold what they held.
-Cell least_cell(const std::optional<double>& gb_s) {
-  return gb_s ? Cell(std::floor(*gb_s * 100) / 100) : Cell();
+Cell known_bytes(std::uint64_t bytes) {
+  return bytes > 0 ? Cell(bytes) : Cell();
 }
 
-Cell most_cell(const std::optional<double>& gb_s) {
+// Of a link or a pair. Bounds are shown with two decimals, rounded so that they hold what they
+// held.
+constexpr auto least_gb_s = [](auto* of) {
+  const std::optional<double> gb_s = of->throughput.least_gb_s();
+  return gb_s ? Cell(std::floor(*gb_s * 100) / 100) : Cell();
+};
+constexpr auto most_gb_s = [](auto* of) {
+  const std::optional<double> gb_s = of->throughput.most_gb_s();
   return gb_s ? Cell(std::ceil(*gb_s * 100) / 100) : Cell();
-}
+};
+constexpr auto seen_by = [](auto* of) {
+  constexpr const char* kNames[] = {"both", "sender", "receiver", "proxy"};
+  return kNames[static_cast<std::size_t>(of->throughput.seen_by)];
+};
 
 using metrics::Link;
 using metrics::Network;
@@ -66,11 +77,6 @@ class NetworkReport {
       name += ' ' + std::to_string(found.part + 1) + " of " + std::to_string(found.parts);
     }
     return name;
-  }
-
-  static std::string seen_by(const metrics::Throughput& throughput) {
-    constexpr const char* kNames[] = {"both", "sender", "receiver", "proxy"};
-    return kNames[static_cast<std::size_t>(throughput.seen_by)];
   }
 
   std::string label(const Link& link) const {
@@ -175,63 +181,48 @@ class NetworkReport {
 
   void add_links() {
     const bool has_steps = network_.has_steps;
-    Table& table = document_.tables.emplace_back();
-    table.key = "links";
-    table.title = "Links, the slow ones first, then by time";
-    table.columns = {{"communicator", "communicator"},
-                     {"rank", "rank", Shown::kInteger},
-                     {"host", "host"},
-                     {"direction", "direction"},
-                     {"peer", "peer", Shown::kInteger},
-                     {"channel", "channel", Shown::kInteger},
-                     {has_steps ? "steps" : "proxy_operations", has_steps ? "steps" : "operations",
-                      Shown::kInteger},
-                     {"bytes", "bytes", Shown::kBytes},
-                     {"throughput_gb_s", "throughput", Shown::kNumber, "GB/s"},
-                     {"step_median_ns", "step", Shown::kDuration, "", 0},
-                     {"time_ns", "time", Shown::kDuration, "", 0},
-                     {"gpu_wait_percent", "GPU", Shown::kNumber, "%", 1},
-                     {"peer_wait_percent", "credit", Shown::kNumber, "%", 1},
-                     {"transfer_percent", "network", Shown::kNumber, "%", 1},
-                     {"flush_percent", "flush", Shown::kNumber, "%", 1},
-                     {"slow_factor", "slower", Shown::kNumber, "times", 1},
-                     {"throughput_least_gb_s", "", Shown::kNot},
-                     {"throughput_most_gb_s", "", Shown::kNot},
-                     {"seen_by", "", Shown::kNot}};
+    std::vector<const Link*> links = ordered();
+    const std::size_t shown = top_ == 0 ? links.size() : std::min(top_, links.size());
+    links.resize(shown);
     const bool with_troubles =
         std::any_of(troubles_.begin(), troubles_.end(),
                     [](const auto& of_link) { return !of_link.second.texts.empty(); });
-    if (with_troubles) {
-      table.columns.push_back({"trouble", "trouble"});
-    }
-    table.gives_way = {"flush_percent",    "steps",
-                       "proxy_operations", "bytes",
-                       "step_median_ns",   "communicator",
-                       "time_ns",          "host",
-                       "channel",          "peer_wait_percent"};
-    for (const Link* link : ordered()) {
-      if (top_ != 0 && table.rows.size() == top_) {
-        table.left_out = network_.links.size() - top_;
-        break;
-      }
-      const auto share = [&](double time_ns) {
-        return has_steps && link->total_ns() > 0 ? Cell(100 * time_ns / link->total_ns()) : Cell();
+    const auto share = [=](double Link::*time_ns) {
+      return [=](const Link* link) {
+        return has_steps && link->total_ns() > 0 ? Cell(100 * (link->*time_ns) / link->total_ns())
+                                                 : Cell();
       };
-      table.rows.push_back(
-          {label(*link), cell_of(link->rank), traces_.files[link->file].process.host,
-           std::string(link->is_send ? "send" : "receive"), cell_of(link->peer),
-           std::uint64_t{link->channel}, link->transfers,
-           link->bytes > 0 ? Cell(link->bytes) : Cell(), cell_of(link->throughput.gb_s()),
-           cell_of(link->step_median_ns), link->total_ns() > 0 ? Cell(link->total_ns()) : Cell(),
-           share(link->gpu_wait_ns), share(link->peer_wait_ns), share(link->transfer_ns),
-           share(link->flush_ns), link->slow ? Cell(link->slow->factor) : Cell(),
-           least_cell(link->throughput.least_gb_s()), most_cell(link->throughput.most_gb_s()),
-           seen_by(link->throughput)});
-      if (with_troubles) {
-        const std::string trouble = trouble_text(*link, "; ");
-        table.rows.back().push_back(trouble.empty() ? Cell() : Cell(trouble));
-      }
-    }
+    };
+    const char* const what = has_steps ? "steps" : "operations";
+    document_.tables.push_back(table_of(
+        "links", "Links, the slow ones first, then by time", links,
+        {{"communicator", "communicator", [&](auto* link) { return label(*link); }},
+         {"rank", "rank", Shown::kInteger, &Link::rank},
+         {"host", "host", [&](auto* link) { return traces_.files[link->file].process.host; }},
+         {"direction", "direction", [](auto* link) { return link->is_send ? "send" : "receive"; }},
+         {"peer", "peer", Shown::kInteger, &Link::peer},
+         {"channel", "channel", Shown::kInteger, &Link::channel},
+         {has_steps ? "steps" : "proxy_operations", what, Shown::kInteger, &Link::transfers},
+         {"bytes", "bytes", Shown::kBytes, [](auto* link) { return known_bytes(link->bytes); }},
+         {"throughput_gb_s", "throughput", Shown::kNumber, "GB/s",
+          [](auto* link) { return link->throughput.gb_s(); }},
+         {"step_median_ns", "step", Shown::kDuration, "", 0, &Link::step_median_ns},
+         {"time_ns", "time", Shown::kDuration, "", 0,
+          [](auto* link) { return link->total_ns() > 0 ? Cell(link->total_ns()) : Cell(); }},
+         {"gpu_wait_percent", "GPU", Shown::kNumber, "%", 1, share(&Link::gpu_wait_ns)},
+         {"peer_wait_percent", "credit", Shown::kNumber, "%", 1, share(&Link::peer_wait_ns)},
+         {"transfer_percent", "network", Shown::kNumber, "%", 1, share(&Link::transfer_ns)},
+         {"flush_percent", "flush", Shown::kNumber, "%", 1, share(&Link::flush_ns)},
+         {"slow_factor", "slower", Shown::kNumber, "times", 1,
+          [](auto* link) { return link->slow ? Cell(link->slow->factor) : Cell(); }},
+         {"throughput_least_gb_s", "", Shown::kNot, least_gb_s},
+         {"throughput_most_gb_s", "", Shown::kNot, most_gb_s},
+         {"seen_by", "", Shown::kNot, seen_by},
+         {"trouble", "trouble", with_troubles ? Shown::kText : Shown::kAbsent,
+          [&](auto* link) { return text_cell(trouble_text(*link, "; ")); }}},
+        {"flush_percent", "steps", "proxy_operations", "bytes", "step_median_ns", "communicator",
+         "time_ns", "host", "channel", "peer_wait_percent"}));
+    document_.tables.back().left_out = network_.links.size() - shown;
   }
 
   void add_matrices() {
@@ -241,35 +232,32 @@ class NetworkReport {
       pairs[{pair.communicator, pair.rank, pair.peer}] = &pair;
       ranks[pair.communicator].insert({pair.rank, pair.peer});
     }
-    Table list;
-    list.key = "matrix";
-    list.is_whole = true;
-    list.title = "Sends from rank to rank";
-    list.columns = {{"communicator", "communicator"},
-                    {"rank", "rank", Shown::kInteger},
-                    {"peer", "to rank", Shown::kInteger},
-                    {"bytes", "bytes", Shown::kBytes},
-                    {"throughput_gb_s", "throughput", Shown::kNumber, "GB/s"},
-                    {"wait_ns", "waiting", Shown::kDuration, "", 0},
-                    {"throughput_least_gb_s", "", Shown::kNot},
-                    {"throughput_most_gb_s", "", Shown::kNot},
-                    {"seen_by", "", Shown::kNot}};
+    std::vector<const metrics::Pair*> listed;
     for (const metrics::Pair& pair : network_.pairs) {
-      if (is_for_people_ && ranks[pair.communicator].size() <= kMatrixRanks) {
-        continue;
+      if (!is_for_people_ || ranks[pair.communicator].size() > kMatrixRanks) {
+        listed.push_back(&pair);
       }
-      list.rows.push_back(
-          {label_of(network_.communicators[pair.communicator]), std::uint64_t{pair.rank},
-           std::uint64_t{pair.peer}, pair.bytes > 0 ? Cell(pair.bytes) : Cell(),
-           cell_of(pair.throughput.gb_s()), network_.has_steps ? Cell(pair.wait_ns) : Cell(),
-           least_cell(pair.throughput.least_gb_s()), most_cell(pair.throughput.most_gb_s()),
-           seen_by(pair.throughput)});
     }
-    if (is_for_people_ && top_ != 0 && list.rows.size() > top_) {
-      list.left_out = list.rows.size() - top_;
-      list.rows.resize(top_);
-    }
-    document_.tables.push_back(std::move(list));
+    const std::size_t shown =
+        is_for_people_ && top_ != 0 ? std::min(top_, listed.size()) : listed.size();
+    const std::size_t left_out = listed.size() - shown;
+    listed.resize(shown);
+    Table& list = document_.tables.emplace_back(table_of(
+        "matrix", "Sends from rank to rank", listed,
+        {{"communicator", "communicator",
+          [&](auto* pair) { return label_of(network_.communicators[pair->communicator]); }},
+         {"rank", "rank", Shown::kInteger, &metrics::Pair::rank},
+         {"peer", "to rank", Shown::kInteger, &metrics::Pair::peer},
+         {"bytes", "bytes", Shown::kBytes, [](auto* pair) { return known_bytes(pair->bytes); }},
+         {"throughput_gb_s", "throughput", Shown::kNumber, "GB/s",
+          [](auto* pair) { return pair->throughput.gb_s(); }},
+         {"wait_ns", "waiting", Shown::kDuration, "", 0,
+          [&](auto* pair) { return network_.has_steps ? Cell(pair->wait_ns) : Cell(); }},
+         {"throughput_least_gb_s", "", Shown::kNot, least_gb_s},
+         {"throughput_most_gb_s", "", Shown::kNot, most_gb_s},
+         {"seen_by", "", Shown::kNot, seen_by}}));
+    list.is_whole = true;
+    list.left_out = left_out;
     for (const auto& [communicator, seen] : ranks) {
       if (is_for_people_ && seen.size() <= kMatrixRanks) {
         add_matrix(communicator, seen, pairs);
@@ -303,25 +291,20 @@ class NetworkReport {
 
   // Adds the classes in which links were compared with each other.
   void add_classes() {
-    Table& table = document_.tables.emplace_back();
-    table.key = "classes";
+    using Class = metrics::LinkClass;
+    Table& table = document_.tables.emplace_back(table_of(
+        "classes", "Classes of sending links, by what is usual in them", network_.classes,
+        {{"communicator", "communicator",
+          [&](auto& one) { return label_of(network_.communicators[one.kind.communicator]); }},
+         {"class", "class", class_name},
+         {"step_bytes", "steps of", Shown::kBytes, [](auto& one) { return one.kind.step_bytes; }},
+         {"links", "links", Shown::kInteger, &Class::links},
+         {"pairs", "pairs", Shown::kInteger, &Class::pairs},
+         {"usual_gb_s", "usual", Shown::kNumber, "GB/s", &Class::usual_gb_s},
+         {"spread_percent", "spread", Shown::kNumber, "%", 1, &Class::spread_percent},
+         {"judged", "judged", &Class::is_judged}},
+        {"pairs", "communicator", "spread_percent"}));
     table.is_whole = true;
-    table.title = "Classes of sending links, by what is usual in them";
-    table.columns = {{"communicator", "communicator"},
-                     {"class", "class"},
-                     {"step_bytes", "steps of", Shown::kBytes},
-                     {"links", "links", Shown::kInteger},
-                     {"pairs", "pairs", Shown::kInteger},
-                     {"usual_gb_s", "usual", Shown::kNumber, "GB/s"},
-                     {"spread_percent", "spread", Shown::kNumber, "%", 1},
-                     {"judged", "judged"}};
-    table.gives_way = {"pairs", "communicator", "spread_percent"};
-    for (const metrics::LinkClass& found : network_.classes) {
-      table.rows.push_back({label_of(network_.communicators[found.kind.communicator]),
-                            class_name(found), found.kind.step_bytes, std::uint64_t{found.links},
-                            std::uint64_t{found.pairs}, found.usual_gb_s, found.spread_percent,
-                            found.is_judged});
-    }
   }
 
   // Notes how many figures are not known, or not known well.

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "analyzer/model/saturating.h"
+#include "analyzer/report/document/columns.h"
 #include "analyzer/report/document/numbers.h"
 #include "analyzer/report/document/slow_text.h"
 #include "analyzer/report/summary/summary.h"
@@ -22,36 +23,33 @@ double percent(std::int64_t part_ns, std::int64_t whole_ns) {
 }
 
 Table overlap_table(const metrics::Overlap& overlap) {
-  Table table{"ranks",
-              "Time in operations, by rank",
-              {{"rank", "rank", Shown::kRank},
-               {"host", "host"},
-               {"operations", "operations", Shown::kInteger},
-               {"span_ns", "from first to last", Shown::kDuration},
-               {"busy_ns", "communicating", Shown::kDuration},
-               {"busy_percent", "of that", Shown::kNumber, "%", 1},
-               {"waiting_ns", "waiting", Shown::kDuration},
-               {"waiting_least_ns", "at least", Shown::kDuration},
-               {"waiting_most_ns", "at most", Shown::kDuration},
-               {"waiting_unknown", "not known", Shown::kInteger, "operations"},
-               {"together_ns", "two at once", Shown::kDuration},
-               {"summed_ns", "summed", Shown::kDuration},
-               {"without_times", "no times", Shown::kInteger}},
-              {}};
-  table.gives_way = {
-      "without_times", "summed_ns", "waiting_least_ns", "waiting_most_ns", "waiting_unknown",
-      "span_ns",       "host",      "operations"};
-  for (const metrics::RankOverlap& rank : overlap.ranks) {
-    const bool has_times = rank.operations == 0 || rank.without_times < rank.operations;
-    const auto known = [&](auto value) { return has_times ? Cell(value) : Cell(); };
-    table.rows.push_back({rank.label, rank.host, rank.operations, known(rank.span_ns),
-                          known(rank.busy_ns), known(percent(rank.busy_ns, rank.span_ns)),
-                          rank.knows_waiting() ? known(rank.waiting_ns) : Cell(),
-                          known(rank.waiting_least_ns), known(rank.waiting_most_ns),
-                          known(rank.waiting_unknown), known(rank.together_ns),
-                          known(rank.summed_ns), rank.without_times});
-  }
-  return table;
+  using Rank = metrics::RankOverlap;
+  const auto known = [](auto value) {
+    return [value](const Rank& rank) {
+      const bool has_times = rank.operations == 0 || rank.without_times < rank.operations;
+      return has_times ? cell_of(std::invoke(value, rank)) : Cell();
+    };
+  };
+  return table_of(
+      "ranks", "Time in operations, by rank", overlap.ranks,
+      {{"rank", "rank", Shown::kRank, &Rank::label},
+       {"host", "host", &Rank::host},
+       {"operations", "operations", Shown::kInteger, &Rank::operations},
+       {"span_ns", "from first to last", Shown::kDuration, known(&Rank::span_ns)},
+       {"busy_ns", "communicating", Shown::kDuration, known(&Rank::busy_ns)},
+       {"busy_percent", "of that", Shown::kNumber, "%", 1,
+        known([](auto& rank) { return percent(rank.busy_ns, rank.span_ns); })},
+       {"waiting_ns", "waiting", Shown::kDuration,
+        known([](auto& rank) { return rank.knows_waiting() ? Cell(rank.waiting_ns) : Cell(); })},
+       {"waiting_least_ns", "at least", Shown::kDuration, known(&Rank::waiting_least_ns)},
+       {"waiting_most_ns", "at most", Shown::kDuration, known(&Rank::waiting_most_ns)},
+       {"waiting_unknown", "not known", Shown::kInteger, "operations",
+        known(&Rank::waiting_unknown)},
+       {"together_ns", "two at once", Shown::kDuration, known(&Rank::together_ns)},
+       {"summed_ns", "summed", Shown::kDuration, known(&Rank::summed_ns)},
+       {"without_times", "no times", Shown::kInteger, &Rank::without_times}},
+      {"without_times", "summed_ns", "waiting_least_ns", "waiting_most_ns", "waiting_unknown",
+       "span_ns", "host", "operations"});
 }
 
 std::string waiting_text(const metrics::RankOverlap& all) {
@@ -80,28 +78,17 @@ Table kinds_table(const replay::CriticalPath& path, const replay::Job& job,
   std::stable_sort(sorted.begin(), sorted.end(), [](const auto& a, const auto& b) {
     return a.second.spent_ns > b.second.spent_ns;
   });
-  Table table{"operations",
-              "Operations on the path",
-              {{"communicator", "communicator"},
-               {"function", "function"},
-               {"bytes", "size", Shown::kBytes},
-               {"times", "times", Shown::kInteger},
-               {"spent_ns", "time", Shown::kDuration},
-               {"spent_percent", "of the path", Shown::kNumber, "%", 1}},
-              {}};
-  if (by != metrics::RowsBy::kKind) {
-    table.columns.insert(table.columns.begin(), {column_of(by), title_of(by)});
-  }
-  for (const auto& [kind, sum] : sorted) {
-    std::vector<Cell>& cells = table.rows.emplace_back();
-    if (by != metrics::RowsBy::kKind) {
-      cells.push_back(group_cell(by, kind.group));
-    }
-    cells.insert(cells.end(),
-                 {label_of(matches.communicators[kind.communicator]), kind.function, kind.bytes,
-                  sum.times, sum.spent_ns, percent(sum.spent_ns, path.length_ns)});
-  }
-  return table;
+  return table_of(
+      "operations", "Operations on the path", sorted,
+      {{group_column(by), [by](auto& one) { return group_cell(by, one.first.group); }},
+       {"communicator", "communicator",
+        [&](auto& one) { return label_of(matches.communicators[one.first.communicator]); }},
+       {"function", "function", [](auto& one) { return one.first.function; }},
+       {"bytes", "size", Shown::kBytes, [](auto& one) { return one.first.bytes; }},
+       {"times", "times", Shown::kInteger, [](auto& one) { return one.second.times; }},
+       {"spent_ns", "time", Shown::kDuration, [](auto& one) { return one.second.spent_ns; }},
+       {"spent_percent", "of the path", Shown::kNumber, "%", 1,
+        [&](auto& one) { return percent(one.second.spent_ns, path.length_ns); }}});
 }
 
 Table parts_table(const replay::CriticalPath& path, const replay::Job& job,
@@ -110,47 +97,39 @@ Table parts_table(const replay::CriticalPath& path, const replay::Job& job,
   std::stable_sort(
       longest.begin(), longest.end(),
       [](const replay::PathPart& a, const replay::PathPart& b) { return a.time_ns > b.time_ns; });
-  Table table{"longest",
-              "Its longest parts",
-              {{"start_ns", "at", Shown::kMoment, "UTC"},
-               {"duration_ns", "time", Shown::kDuration},
-               {"spent", "spent on"},
-               {"rank", "rank", Shown::kRank},
-               {"operation", "operation"},
-               {"communicator", "communicator"}},
-              {}};
+  const auto kind_of = [&](const replay::PathPart& part) -> const replay::Kind& {
+    return job.kinds[job.kernels[part.kernel].kind];
+  };
   constexpr const char* kSpent[] = {"transfer", "before the call", "after the call"};
-  for (const replay::PathPart& part : longest) {
-    const replay::Kernel& kernel = job.kernels[part.kernel];
-    const auto transfers = job.transfers_of(part.kernel);
-    const std::string& function = job.kinds[kernel.kind].function;
-    const std::string operation =
-        transfers.empty() ? function
-                          : assemble::numbered(function, job.transfers[transfers.front()].number);
-    const std::int64_t start_ns = part.spent == Spent::kTransfer ? kernel.start_ns
-                                  : part.spent == Spent::kAfterCall
-                                      ? kernel.start_ns - part.time_ns
-                                      : std::min(kernel.start_ns, kernel.call_ns) - part.time_ns;
-    table.rows.push_back({alignment.to_common_ns(job.ranks[part.rank].file, start_ns), part.time_ns,
-                          std::string(kSpent[static_cast<std::size_t>(part.spent)]),
-                          job.ranks[part.rank].label, operation,
-                          label_of(matches.communicators[job.kinds[kernel.kind].communicator])});
-  }
-  return table;
+  return table_of(
+      "longest", "Its longest parts", longest,
+      {{"start_ns", "at", Shown::kMoment, "UTC",
+        [&](auto& part) {
+          const replay::Kernel& kernel = job.kernels[part.kernel];
+          const std::int64_t start_ns =
+              part.spent == Spent::kTransfer ? kernel.start_ns
+              : part.spent == Spent::kAfterCall
+                  ? kernel.start_ns - part.time_ns
+                  : std::min(kernel.start_ns, kernel.call_ns) - part.time_ns;
+          return alignment.to_common_ns(job.ranks[part.rank].file, start_ns);
+        }},
+       {"duration_ns", "time", Shown::kDuration, &replay::PathPart::time_ns},
+       {"spent", "spent on",
+        [&](auto& part) { return kSpent[static_cast<std::size_t>(part.spent)]; }},
+       {"rank", "rank", Shown::kRank, [&](auto& part) { return job.ranks[part.rank].label; }},
+       {"operation", "operation",
+        [&](auto& part) {
+          const auto transfers = job.transfers_of(part.kernel);
+          const std::string& function = kind_of(part).function;
+          return transfers.empty()
+                     ? function
+                     : assemble::numbered(function, job.transfers[transfers.front()].number);
+        }},
+       {"communicator", "communicator",
+        [&](auto& part) { return label_of(matches.communicators[kind_of(part).communicator]); }}});
 }
 
 Table ranks_table(const replay::CriticalPath& path, const replay::RunReplay& run) {
-  Table table{"ranks",
-              "Ranks, by their time on the path",
-              {{"rank", "rank", Shown::kRank},
-               {"host", "host"},
-               {"before_call_ns", "before its calls", Shown::kDuration},
-               {"after_call_ns", "after its calls", Shown::kDuration},
-               {"transfer_ns", "transfer", Shown::kDuration},
-               {"path_percent", "of the path", Shown::kNumber, "%", 1},
-               {"cost_percent", "costs", Shown::kNumber, "% of wall time", 1}},
-              {}};
-  table.gives_way = {"host", "transfer_ns"};
   const auto all_of = [&](std::uint32_t rank) {
     return std::accumulate(path.of_rank_ns[rank].begin(), path.of_rank_ns[rank].end(),
                            std::int64_t{0}, add_saturating);
@@ -159,60 +138,72 @@ Table ranks_table(const replay::CriticalPath& path, const replay::RunReplay& run
   std::iota(order.begin(), order.end(), 0);
   std::stable_sort(order.begin(), order.end(),
                    [&](std::uint32_t a, std::uint32_t b) { return all_of(a) > all_of(b); });
-  for (const std::uint32_t rank : order) {
-    const auto spent = [&](Spent kind) {
+  const auto spent = [&](Spent kind) {
+    return [&, kind](std::uint32_t rank) {
       return path.of_rank_ns[rank][static_cast<std::size_t>(kind)];
     };
-    const auto& slow = run.slow().ranks[rank];
-    table.rows.push_back({run.job().ranks[rank].label, run.job().ranks[rank].host,
-                          spent(Spent::kBeforeCall), spent(Spent::kAfterCall),
-                          spent(Spent::kTransfer), percent(all_of(rank), path.length_ns),
-                          slow ? Cell(100 * slow->cost.best) : Cell()});
-  }
-  return table;
+  };
+  return table_of(
+      "ranks", "Ranks, by their time on the path", order,
+      {{"rank", "rank", Shown::kRank, [&](auto rank) { return run.job().ranks[rank].label; }},
+       {"host", "host", [&](auto rank) { return run.job().ranks[rank].host; }},
+       {"before_call_ns", "before its calls", Shown::kDuration, spent(Spent::kBeforeCall)},
+       {"after_call_ns", "after its calls", Shown::kDuration, spent(Spent::kAfterCall)},
+       {"transfer_ns", "transfer", Shown::kDuration, spent(Spent::kTransfer)},
+       {"path_percent", "of the path", Shown::kNumber, "%", 1,
+        [&](auto rank) { return percent(all_of(rank), path.length_ns); }},
+       {"cost_percent", "costs", Shown::kNumber, "% of wall time", 1,
+        [&](auto rank) {
+          const auto& slow = run.slow().ranks[rank];
+          return slow ? Cell(100 * slow->cost.best) : Cell();
+        }}},
+      {"host", "transfer_ns"});
 }
 
 // Says how much of the communication is exposed, where profiles show it.
 void add_exposed(const model::Traces& traces, const std::vector<match::KinetoFileJoin>& profiles,
                  Document& document) {
-  Table table{"gpus",
-              "GPUs, by traces of PyTorch's profiler",
-              {{"rank", "rank", Shown::kRank},
-               {"host", "host"},
-               {"span_ns", "from first to last", Shown::kDuration},
-               {"computing_ns", "computing", Shown::kDuration},
-               {"communicating_ns", "communicating", Shown::kDuration},
-               {"exposed_ns", "exposed", Shown::kDuration},
-               {"exposed_percent", "of the span", Shown::kNumber, "%", 1},
-               {"overlapped_percent", "overlapped", Shown::kNumber, "% of communicating", 1}},
-              {}};
+  std::vector<match::KinetoFileJoin const*> shown;
   std::int64_t communicating_ns = 0;
   std::int64_t exposed_ns = 0;
+  const auto own_ns = [](const match::KinetoFileJoin* one) {
+    return one->gpu.communicating_ns - one->gpu.both_ns;
+  };
   for (const match::KinetoFileJoin& profile : profiles) {
-    const match::GpuTime& gpu = profile.gpu;
-    if (gpu.communicating_ns == 0) {
-      continue;
+    if (profile.gpu.communicating_ns > 0) {
+      communicating_ns = add_saturating(communicating_ns, profile.gpu.communicating_ns);
+      exposed_ns = add_saturating(exposed_ns, own_ns(&profile));
+      shown.push_back(&profile);
     }
-    const std::int64_t own_ns = gpu.communicating_ns - gpu.both_ns;
-    communicating_ns = add_saturating(communicating_ns, gpu.communicating_ns);
-    exposed_ns = add_saturating(exposed_ns, own_ns);
-    const model::Process& process = traces.files[profile.file].process;
-    table.rows.push_back({cell_of(process.launcher_rank), process.host, gpu.span_ns,
-                          gpu.computing_ns, gpu.communicating_ns, own_ns,
-                          percent(own_ns, gpu.span_ns),
-                          percent(gpu.both_ns, gpu.communicating_ns)});
   }
-  if (!table.rows.empty()) {
-    document.sentences.push_back(
-        "Of " + human_duration(communicating_ns) + " of communication in the profiles, " +
-        human_duration(exposed_ns) + " (" + fixed(percent(exposed_ns, communicating_ns), 1) +
-        " %) are exposed: the GPU computed nothing meanwhile.");
-    document.tables.push_back(std::move(table));
+  if (shown.empty()) {
+    document.notes.push_back(
+        "what the GPU computes meanwhile is not in these traces: communication is exposed for at "
+        "most the time that operations run; --kineto PROFILES of the job shows it");
     return;
   }
-  document.notes.push_back(
-      "what the GPU computes meanwhile is not in these traces: communication is exposed for at "
-      "most the time that operations run; --kineto PROFILES of the job shows it");
+  document.sentences.push_back("Of " + human_duration(communicating_ns) +
+                               " of communication in the profiles, " + human_duration(exposed_ns) +
+                               " (" + fixed(percent(exposed_ns, communicating_ns), 1) +
+                               " %) are exposed: the GPU computed nothing meanwhile.");
+  const auto process = [&](auto* one) -> auto& {
+    return traces.files[one->file].process;
+  };
+  document.tables.push_back(table_of(
+      "gpus", "GPUs, by traces of PyTorch's profiler", shown,
+      {{"rank", "rank", Shown::kRank, [&](auto* one) { return process(one).launcher_rank; }},
+       {"host", "host", [&](auto* one) { return process(one).host; }},
+       {"span_ns", "from first to last", Shown::kDuration,
+        [](auto* one) { return one->gpu.span_ns; }},
+       {"computing_ns", "computing", Shown::kDuration,
+        [](auto* one) { return one->gpu.computing_ns; }},
+       {"communicating_ns", "communicating", Shown::kDuration,
+        [](auto* one) { return one->gpu.communicating_ns; }},
+       {"exposed_ns", "exposed", Shown::kDuration, own_ns},
+       {"exposed_percent", "of the span", Shown::kNumber, "%", 1,
+        [&](auto* one) { return percent(own_ns(one), one->gpu.span_ns); }},
+       {"overlapped_percent", "overlapped", Shown::kNumber, "% of communicating", 1,
+        [](auto* one) { return percent(one->gpu.both_ns, one->gpu.communicating_ns); }}}));
 }
 
 }  // namespace
@@ -220,8 +211,7 @@ void add_exposed(const model::Traces& traces, const std::vector<match::KinetoFil
 Document overlap_document(const metrics::Overlap& overlap, const match::Matches& matches,
                           const model::Traces& traces,
                           const std::vector<match::KinetoFileJoin>& profiles) {
-  Document document;
-  document.command = "overlap";
+  Document document{"overlap"};
   metrics::RankOverlap all;
   for (const metrics::RankOverlap& rank : overlap.ranks) {
     all.operations += rank.operations;
@@ -247,25 +237,24 @@ Document overlap_document(const metrics::Overlap& overlap, const match::Matches&
                                     " those of several communicators ran at once."));
   }
   document.tables.push_back(overlap_table(overlap));
-  Table pairs{"pairs",
-              "Communicators at the same time, over all ranks",
-              {{"first", "communicator"},
-               {"second", "and"},
-               {"together_ns", "together", Shown::kDuration},
-               {"first_percent", "of the first", Shown::kNumber, "%", 1},
-               {"second_percent", "of the second", Shown::kNumber, "%", 1}},
-              {}};
+  using Pair = metrics::PairOverlap;
   const auto busy_ns = [&](std::uint32_t communicator) {
     const auto found = overlap.of_communicator.find(communicator);
     return found != overlap.of_communicator.end() ? found->second : 0;
   };
-  for (const metrics::PairOverlap& pair : overlap.pairs) {
-    pairs.rows.push_back({label_of(matches.communicators[pair.first]),
-                          label_of(matches.communicators[pair.second]), pair.together_ns,
-                          percent(pair.together_ns, busy_ns(pair.first)),
-                          percent(pair.together_ns, busy_ns(pair.second))});
-  }
-  document.tables.push_back(std::move(pairs));
+  const auto label = [&](std::uint32_t Pair::*side) {
+    return [&, side](const Pair& pair) { return label_of(matches.communicators[pair.*side]); };
+  };
+  const auto share = [&](std::uint32_t Pair::*side) {
+    return [&, side](const Pair& pair) { return percent(pair.together_ns, busy_ns(pair.*side)); };
+  };
+  document.tables.push_back(table_of(
+      "pairs", "Communicators at the same time, over all ranks", overlap.pairs,
+      {{"first", "communicator", label(&Pair::first)},
+       {"second", "and", label(&Pair::second)},
+       {"together_ns", "together", Shown::kDuration, &Pair::together_ns},
+       {"first_percent", "of the first", Shown::kNumber, "%", 1, share(&Pair::first)},
+       {"second_percent", "of the second", Shown::kNumber, "%", 1, share(&Pair::second)}}));
   add_exposed(traces, profiles, document);
   if (all.waiting_most_ns > 0) {
     document.notes.push_back(
@@ -286,8 +275,7 @@ Document overlap_document(const metrics::Overlap& overlap, const match::Matches&
 
 Document critical_path_document(replay::RunReplay* run, const match::Matches& matches,
                                 const align::Alignment& alignment, metrics::RowsBy by) {
-  Document document;
-  document.command = "critical-path";
+  Document document{"critical-path"};
   const replay::CriticalPath path =
       run == nullptr ? replay::CriticalPath{} : replay::find_critical_path(*run);
   if (path.parts.empty()) {

@@ -12,6 +12,7 @@
 #include "analyzer/model/joined.h"
 #include "analyzer/model/natural_order.h"
 #include "analyzer/model/pci_distance.h"
+#include "analyzer/report/document/columns.h"
 #include "analyzer/report/document/numbers.h"
 
 namespace ringside::report {
@@ -25,10 +26,6 @@ using metrics::Topology;
 
 constexpr std::size_t kNamed = 8;      // of a list
 constexpr std::size_t kMostShown = 4;  // matrices and trees, for people; programs get all
-
-Cell known_text(const std::string& text) {
-  return text.empty() ? Cell() : Cell(text);
-}
 
 // "ranks 0-7", or the labels where numbers are not known.
 std::string ranks_text(const Topology& topology, const std::vector<std::uint32_t>& which) {
@@ -69,31 +66,29 @@ std::vector<std::string> labels_of(const Topology& topology, const NvLinkDomain&
 }
 
 Table domain_table(const Topology& topology, std::optional<metrics::MeshKind> assumed) {
-  Table table = {"domains",
-                 "NVLink domains: ranks of one host, or of one fabric clique",
-                 {{"domain", "domain"},
-                  {"hosts", "hosts", Shown::kInteger},
-                  {"ranks", "ranks"},
-                  {"gpu", "GPU"},
-                  {"kind", "kind"},
-                  {"links_min", "links", Shown::kInteger, "least"},
-                  {"links_max", "links", Shown::kInteger, "most"}},
-                 {}};
-  for (const NvLinkDomain& domain : topology.domains) {
-    std::set<std::string> models;
-    for (const std::uint32_t rank : domain.ranks) {
-      models.insert(topology.ranks[rank].gpu->name);
-    }
-    const bool is_pair = domain.mesh && domain.ranks.size() > 1;
-    const auto [least, most] = domain.mesh ? metrics::link_range(*domain.mesh) : std::pair(0U, 0U);
-    table.rows.push_back({domain.name, std::uint64_t{domain.hosts.size()},
-                          ranks_text(topology, domain.ranks),
-                          known_text(model::joined(models, kNamed)),
-                          is_pair ? Cell(kind_text(domain, assumed)) : Cell(),
-                          is_pair ? Cell(std::uint64_t{least}) : Cell(),
-                          is_pair ? Cell(std::uint64_t{most}) : Cell()});
-  }
-  return table;
+  const auto of_pair = [](auto value) {
+    return [=](const NvLinkDomain& domain) {
+      return domain.mesh && domain.ranks.size() > 1 ? cell_of(value(domain)) : Cell();
+    };
+  };
+  return table_of(
+      "domains", "NVLink domains: ranks of one host, or of one fabric clique", topology.domains,
+      {{"domain", "domain", &NvLinkDomain::name},
+       {"hosts", "hosts", Shown::kInteger, [](auto& domain) { return domain.hosts.size(); }},
+       {"ranks", "ranks", [&](auto& domain) { return ranks_text(topology, domain.ranks); }},
+       {"gpu", "GPU",
+        [&](auto& domain) {
+          std::set<std::string> models;
+          for (const std::uint32_t rank : domain.ranks) {
+            models.insert(topology.ranks[rank].gpu->name);
+          }
+          return text_cell(model::joined(models, kNamed));
+        }},
+       {"kind", "kind", of_pair([=](auto& domain) { return kind_text(domain, assumed); })},
+       {"links_min", "links", Shown::kInteger, "least",
+        of_pair([](auto& domain) { return metrics::link_range(*domain.mesh).first; })},
+       {"links_max", "links", Shown::kInteger, "most",
+        of_pair([](auto& domain) { return metrics::link_range(*domain.mesh).second; })}});
 }
 
 Cell nvlink_rate(const topology::Gpu& gpu) {
@@ -162,79 +157,74 @@ std::vector<std::string> nearest_adapters(const Topology& topology,
 Table gpu_table(const Topology& topology, const model::TopologyFile* file) {
   const std::string link = file != nullptr ? file->link : "NVLink";
   const std::vector<std::string> nearest = nearest_adapters(topology, file);
-  Table table = {"gpus",
-                 "GPUs that ranks use",
-                 {{"rank", "rank", Shown::kRank},
-                  {"host", "host"},
-                  {"pci", "PCI"},
-                  {"gpu", "GPU"},
-                  {"links_up", link + "s", Shown::kInteger, "up"},
-                  {"links", link + "s", Shown::kInteger, "all"},
-                  {"nvlink_gbytes_s", "NVLink", Shown::kNumber, "GB/s", 0},
-                  {"pcie", "PCIe"},
-                  {"most_pcie", "PCIe at most"},
-                  {"numa_node", "node", Shown::kInteger},
-                  {"nearest_adapters", "nearest adapters"},
-                  {"uuid", "UUID", Shown::kNot}},
-                 {}};
-  for (std::size_t i = 0; i < topology.ranks.size(); ++i) {
-    const RankGpu& rank = topology.ranks[i];
-    if (rank.gpu == nullptr) {
-      continue;
+  std::vector<std::uint32_t> with_gpus;
+  for (std::uint32_t i = 0; i < topology.ranks.size(); ++i) {
+    if (topology.ranks[i].gpu != nullptr) {
+      with_gpus.push_back(i);
     }
-    const topology::Gpu& gpu = *rank.gpu;
-    const auto up = std::count_if(gpu.links.begin(), gpu.links.end(),
-                                  [](const topology::NvLink& one) { return one.is_up == true; });
-    table.rows.push_back({rank.label, rank.host, known_text(gpu.pci), known_text(gpu.name),
-                          static_cast<std::uint64_t>(up), std::uint64_t{gpu.links.size()},
-                          nvlink_rate(gpu), pcie_text(gpu.pcie_generation, gpu.pcie_width),
-                          pcie_text(gpu.most_pcie_generation, gpu.most_pcie_width),
-                          cell_of(gpu.numa_node), known_text(nearest[i]), known_text(gpu.uuid)});
   }
-  return table;
+  const auto gpu = [&](auto value) {
+    return [&topology, value](std::uint32_t i) {
+      return cell_of(std::invoke(value, *topology.ranks[i].gpu));
+    };
+  };
+  using Gpu = topology::Gpu;
+  return table_of(
+      "gpus", "GPUs that ranks use", with_gpus,
+      {{"rank", "rank", Shown::kRank, [&](auto i) { return topology.ranks[i].label; }},
+       {"host", "host", [&](auto i) { return topology.ranks[i].host; }},
+       {"pci", "PCI", gpu([](auto& one) { return text_cell(one.pci); })},
+       {"gpu", "GPU", gpu([](auto& one) { return text_cell(one.name); })},
+       {"links_up", link + "s", Shown::kInteger, "up", gpu([](auto& one) {
+          return std::count_if(one.links.begin(), one.links.end(),
+                               [](auto& nvlink) { return nvlink.is_up == true; });
+        })},
+       {"links", link + "s", Shown::kInteger, "all",
+        gpu([](auto& one) { return one.links.size(); })},
+       {"nvlink_gbytes_s", "NVLink", Shown::kNumber, "GB/s", 0, gpu(nvlink_rate)},
+       {"pcie", "PCIe",
+        gpu([](auto& one) { return pcie_text(one.pcie_generation, one.pcie_width); })},
+       {"most_pcie", "PCIe at most",
+        gpu([](auto& one) { return pcie_text(one.most_pcie_generation, one.most_pcie_width); })},
+       {"numa_node", "node", Shown::kInteger, gpu(&Gpu::numa_node)},
+       {"nearest_adapters", "nearest adapters", [&](auto i) { return text_cell(nearest[i]); }},
+       {"uuid", "UUID", Shown::kNot, gpu([](auto& one) { return text_cell(one.uuid); })}});
 }
 
 // Of a file that has no more: which node and adapters are near each GPU.
 Table near_table(const Topology& topology, const model::TopologyFile& file) {
-  Table table = {"gpus",
-                 "GPUs, and what is near them",
-                 {{"rank", "GPU"},
-                  {"host", "host"},
-                  {"numa_node", "node", Shown::kInteger},
-                  {"nearest_adapters", "nearest adapters"}},
-                 {}};
   const std::vector<std::string> nearest = nearest_adapters(topology, &file);
-  for (std::size_t i = 0; i < topology.ranks.size(); ++i) {
-    const RankGpu& rank = topology.ranks[i];
-    table.rows.push_back(
-        {rank.label, rank.host, cell_of(rank.gpu->numa_node), known_text(nearest[i])});
-  }
-  return table;
+  return table_of(
+      "gpus", "GPUs, and what is near them", topology.ranks,
+      {{"rank", "GPU", &RankGpu::label},
+       {"host", "host", &RankGpu::host},
+       {"numa_node", "node", Shown::kInteger, [](auto& rank) { return rank.gpu->numa_node; }},
+       {"nearest_adapters", "nearest adapters",
+        [&](auto& rank) { return text_cell(nearest[&rank - &topology.ranks[0]]); }}});
 }
 
 Table port_table(const Topology& topology) {
-  Table table = {"ports",
-                 "Ports of InfiniBand and RoCE adapters",
-                 {{"host", "host"},
-                  {"device", "device"},
-                  {"port", "port", Shown::kInteger},
-                  {"link_layer", "link"},
-                  {"state", "state"},
-                  {"rate_gbit_s", "rate", Shown::kNumber, "Gb/s", 0},
-                  {"numa_node", "node", Shown::kInteger},
-                  {"pci", "PCI"}},
-                 {}};
+  using Port = topology::Port;
+  std::vector<std::pair<const HostMachine*, const Port*>> ports;
   for (const HostMachine& host : topology.hosts) {
-    for (const topology::Port& port :
-         host.first != nullptr ? host.first->ports : std::vector<topology::Port>()) {
-      table.rows.push_back(
-          {host.host, port.device, std::uint64_t{port.number}, known_text(port.link_layer),
-           known_text(port.state),
-           port.rate_mbit_s ? Cell(static_cast<double>(*port.rate_mbit_s) / 1000) : Cell(),
-           cell_of(port.numa_node), known_text(port.pci)});
+    for (std::size_t i = 0; host.first != nullptr && i < host.first->ports.size(); ++i) {
+      ports.emplace_back(&host, &host.first->ports[i]);
     }
   }
-  return table;
+  return table_of(
+      "ports", "Ports of InfiniBand and RoCE adapters", ports,
+      {{"host", "host", [](auto& one) { return one.first->host; }},
+       {"device", "device", [](auto& one) { return one.second->device; }},
+       {"port", "port", Shown::kInteger, [](auto& one) { return one.second->number; }},
+       {"link_layer", "link", [](auto& one) { return text_cell(one.second->link_layer); }},
+       {"state", "state", [](auto& one) { return text_cell(one.second->state); }},
+       {"rate_gbit_s", "rate", Shown::kNumber, "Gb/s", 0,
+        [](auto& one) {
+          const auto& rate = one.second->rate_mbit_s;
+          return rate ? Cell(static_cast<double>(*rate) / 1000) : Cell();
+        }},
+       {"numa_node", "node", Shown::kInteger, [](auto& one) { return one.second->numa_node; }},
+       {"pci", "PCI", [](auto& one) { return text_cell(one.second->pci); }}});
 }
 
 struct Leaf {
@@ -384,8 +374,7 @@ Table mesh_table(const Mesh& mesh, const std::vector<std::string>& labels, const
 Document topology_file_document(const model::TopologyFile& file, bool is_for_people,
                                 std::optional<metrics::MeshKind> assumed) {
   const Topology topology = metrics::topology_of(file);
-  Document document;
-  document.command = "topology";
+  Document document{"topology"};
   say_domains(topology, assumed, file.link, document);
   add_findings(topology, document);
   document.notes = file.notes;
@@ -408,8 +397,7 @@ Document topology_file_document(const model::TopologyFile& file, bool is_for_peo
 
 Document topology_document(const Topology& topology, bool is_for_people,
                            std::optional<metrics::MeshKind> assumed) {
-  Document document;
-  document.command = "topology";
+  Document document{"topology"};
   say_domains(topology, assumed, "NVLink", document);
   say_agreement(topology, document);
   if (assumed) {

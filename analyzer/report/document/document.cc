@@ -203,23 +203,6 @@ std::string as_csv(const Document& document, std::string_view key) {
   return found == document.tables.end() ? std::string() : render_csv(*found);
 }
 
-void write_cell(JsonWriter& json, const CellColumn& column, const Cell& of_people) {
-  const Cell cell = for_programs(column, of_people);
-  if (const auto* text = std::get_if<std::string>(&cell)) {
-    json.text(column.key, *text);
-  } else if (const auto* is_true = std::get_if<bool>(&cell)) {
-    json.boolean(column.key, *is_true);
-  } else if (const auto* signed_value = std::get_if<std::int64_t>(&cell)) {
-    json.integer(column.key, *signed_value);
-  } else if (const auto* unsigned_value = std::get_if<std::uint64_t>(&cell)) {
-    json.integer(column.key, *unsigned_value);
-  } else if (const auto* number = std::get_if<double>(&cell); number && std::isfinite(*number)) {
-    json.number(column.key, *number, column.decimals);
-  } else {
-    json.null(column.key);
-  }
-}
-
 std::string as_json(const Document& document) {
   JsonWriter json;
   json.begin_output(kDocumentVersion, document.command);
@@ -255,6 +238,23 @@ std::string as_json(const Document& document) {
 }
 
 }  // namespace
+
+void write_cell(JsonWriter& json, const CellColumn& column, const Cell& of_people) {
+  const Cell cell = for_programs(column, of_people);
+  if (const auto* text = std::get_if<std::string>(&cell)) {
+    json.text(column.key, *text);
+  } else if (const auto* is_true = std::get_if<bool>(&cell)) {
+    json.boolean(column.key, *is_true);
+  } else if (const auto* signed_value = std::get_if<std::int64_t>(&cell)) {
+    json.integer(column.key, *signed_value);
+  } else if (const auto* unsigned_value = std::get_if<std::uint64_t>(&cell)) {
+    json.integer(column.key, *unsigned_value);
+  } else if (const auto* number = std::get_if<double>(&cell); number && std::isfinite(*number)) {
+    json.number(column.key, *number, column.decimals);
+  } else {
+    json.null(column.key);
+  }
+}
 
 std::string render_table(const Table& table, bool as_markdown, std::size_t screen_columns) {
   const std::string left_out = left_out_text(table);

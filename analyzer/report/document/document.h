@@ -16,6 +16,8 @@
 
 namespace ringside::report {
 
+class JsonWriter;
+
 /// How the numbers of a column are shown in a table. JSON and CSV have them as they are.
 enum class Shown : std::uint8_t {
   kText,
@@ -26,6 +28,7 @@ enum class Shown : std::uint8_t {
   kMoment,    // nanoseconds since the epoch, as "12:34:56.789" (UTC)
   kRank,      // a text, of which JSON and CSV have the number: "rank 3"
   kNot,       // in JSON and CSV only
+  kAbsent,    // nowhere
 };
 
 struct CellColumn {
@@ -39,6 +42,11 @@ struct CellColumn {
 /// Nothing, where a value cannot be known: "-" in tables, null in JSON, empty in CSV.
 /// A truth is "yes" or "no" but in JSON.
 using Cell = std::variant<std::monostate, std::string, std::int64_t, std::uint64_t, double, bool>;
+
+/// Nothing if the text is empty.
+inline Cell text_cell(std::string_view text) {
+  return text.empty() ? Cell() : Cell(std::string(text));
+}
 
 /// Makes a cell of a text, a number, a cell, or an optional one of these.
 template <typename T>
@@ -61,7 +69,7 @@ struct Table {
   std::string key;    // of the table in JSON
   std::string title;  // the line above it
   std::vector<CellColumn> columns;
-  std::vector<std::vector<Cell>> rows;
+  std::vector<std::vector<Cell>> rows = {};
   std::uint64_t left_out = 0;  // rows that --top keeps out
   bool is_whole = false;       // a matrix, which --top must not cut
   /// Keys of the columns that a narrow terminal leaves out first, in that order.
@@ -83,11 +91,11 @@ struct Finding {
 };
 
 struct Document {
-  std::string command;                 // "stragglers"
-  std::vector<std::string> sentences;  // the answer, first
-  std::vector<Finding> findings;
-  std::vector<Table> tables;
-  std::vector<std::string> notes;  // what limits the answer
+  std::string command;                      // "stragglers"
+  std::vector<std::string> sentences = {};  // the answer, first
+  std::vector<Finding> findings = {};
+  std::vector<Table> tables = {};
+  std::vector<std::string> notes = {};  // what limits the answer
 };
 
 /// Whether something is wrong, so that a command ends with status 1.
@@ -108,6 +116,9 @@ std::string render_table(const Table& table, bool as_markdown, std::size_t scree
 
 /// The same as CSV, for programs.
 std::string render_csv(const Table& table);
+
+/// Writes a cell as a member of an object, for programs.
+void write_cell(JsonWriter& json, const CellColumn& column, const Cell& of_people);
 
 /// A duration in ns as people read it: "850 ns", "12.3 us", "4.56 ms", "1.20 s".
 std::string human_duration(double duration_ns);

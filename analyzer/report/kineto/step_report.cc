@@ -9,6 +9,7 @@
 
 #include "analyzer/match/verdict/describe.h"
 #include "analyzer/metrics/rows/rows.h"
+#include "analyzer/report/document/columns.h"
 #include "analyzer/report/document/numbers.h"
 #include "analyzer/report/kineto/step_text.h"
 #include "analyzer/report/kineto/step_waits.h"
@@ -37,6 +38,25 @@ std::string share_text(std::int64_t part_ns, std::int64_t whole_ns) {
   return human_duration(part_ns) + " (" + fixed(percent_of(part_ns, whole_ns), 1) + " %)";
 }
 
+// An operation on the path that waited for another rank, and what that rank was in meanwhile.
+struct Exposed {
+  const StepPath* step;
+  const StepWait* wait;
+  const StepPart* most;  // nullptr: not known
+  std::int64_t most_ns;
+};
+
+// Steps, or a part of them, and what they would gain without it.
+template <typename What>
+struct Spent {
+  What what = {};
+  std::int64_t spent_ns = 0;
+  Gain gain = {};
+};
+
+constexpr auto least_gain = [](const auto& one) { return one.gain.least_ns; };
+constexpr auto most_gain = [](const auto& one) { return one.gain.most_ns; };
+
 class Maker {
  public:
   Maker(const StepPaths& paths, const std::vector<ProcessGraph>& graphs, const facts::Facts& facts,
@@ -52,12 +72,18 @@ class Maker {
       for (std::size_t k = 0; k < spent_ns_.size(); ++k) {
         spent_ns_[k] += step.spent_ns[k];
       }
+      for (std::uint32_t i = 0; i < step.waits.size(); ++i) {
+        const auto [most, most_ns] = mostly_in(facts, graphs, step, i);
+        exposed_.push_back({&step, &step.waits[i], most, most_ns});
+      }
     }
+    std::stable_sort(exposed_.begin(), exposed_.end(), [](const Exposed& a, const Exposed& b) {
+      return a.wait->waited_ns > b.wait->waited_ns;
+    });
   }
 
   Document make() {
-    Document document;
-    document.command = "critical-path";
+    Document document{"critical-path"};
     add_sentences(document.sentences);
     const bool has_gpu =
         std::any_of(graphs_.begin(), graphs_.end(),
@@ -125,20 +151,33 @@ class Maker {
     return label_of(matches.communicators[matches.operations[operation].communicator]);
   }
 
-  // How long the operation was on the path behind the last arrival.
-  static std::int64_t moved_ns(const StepPath& step, const StepWait& wait) {
-    std::int64_t moved_ns = 0;
-    for (const StepPart& part : step.parts) {
-      if (part.kind == PathKind::kCommunication && part.operation == wait.operation) {
-        moved_ns += part.end_ns - part.start_ns;
+  // With the time for which the operation was on the path behind the last arrival.
+  static std::int64_t exposed_ns(const Exposed& one) {
+    std::int64_t exposed_ns = one.wait->waited_ns;
+    for (const StepPart& part : one.step->parts) {
+      if (part.kind == PathKind::kCommunication && part.operation == one.wait->operation) {
+        exposed_ns += part.end_ns - part.start_ns;
       }
     }
-    return moved_ns;
+    return exposed_ns;
   }
 
-  std::string line_of(const StepPart& part) const {
-    const PathNode* const node = node_of(part);
-    return node == nullptr ? std::string() : std::string(text(part, names_of(part, *node).line));
+  std::string line_of(const Exposed& one) const {
+    const PathNode* const node = one.most == nullptr ? nullptr : node_of(*one.most);
+    return node == nullptr ? "" : std::string(text(*one.most, names_of(*one.most, *node).line));
+  }
+
+  // The kinds that the path was spent on, the longest first; with `is_any` those of no time, too.
+  std::vector<std::size_t> kinds_by_time(bool is_any) const {
+    std::vector<std::size_t> order;
+    for (std::size_t k = 0; k < spent_ns_.size(); ++k) {
+      if (spent_ns_[k] > 0 || (is_any && k != std::size_t(PathKind::kUnknown))) {
+        order.push_back(k);
+      }
+    }
+    std::stable_sort(order.begin(), order.end(),
+                     [&](std::size_t a, std::size_t b) { return spent_ns_[a] > spent_ns_[b]; });
+    return order;
   }
 
   void add_sentences(std::vector<std::string>& sentences) const {
@@ -154,14 +193,7 @@ class Maker {
                                   paths_.steps.back().name + ") take " + human_duration(whole_ns_) +
                                   ", " + human_duration(lengths_ns[lengths_ns.size() / 2]) +
                                   " each (median)";
-    std::vector<std::size_t> order;
-    for (std::size_t k = 0; k < spent_ns_.size(); ++k) {
-      if (spent_ns_[k] > 0) {
-        order.push_back(k);
-      }
-    }
-    std::stable_sort(order.begin(), order.end(),
-                     [&](std::size_t a, std::size_t b) { return spent_ns_[a] > spent_ns_[b]; });
+    const std::vector<std::size_t> order = kinds_by_time(false);
     for (std::size_t i = 0; i < order.size(); ++i) {
       begin += (i > 0                      ? ", "
                 : paths_.steps.size() == 1 ? ". Its end waited for "
@@ -170,110 +202,90 @@ class Maker {
                std::string(path_kind_text(static_cast<PathKind>(order[i])));
     }
     sentences.push_back(begin + '.');
-    std::vector<std::pair<const StepPath*, std::uint32_t>> waits;
-    for (const StepPath& step : paths_.steps) {
-      for (std::uint32_t i = 0; i < step.waits.size(); ++i) {
-        waits.emplace_back(&step, i);
-      }
-    }
-    std::stable_sort(waits.begin(), waits.end(), [](const auto& a, const auto& b) {
-      return a.first->waits[a.second].waited_ns > b.first->waits[b.second].waited_ns;
-    });
-    for (std::size_t i = 0; i < std::min<std::size_t>(3, waits.size()); ++i) {
-      if (waits[i].first->waits[waits[i].second].waited_ns > 0) {
-        sentences.push_back(wait_sentence(*waits[i].first, waits[i].second));
+    for (std::size_t i = 0; i < std::min<std::size_t>(3, exposed_.size()); ++i) {
+      if (exposed_[i].wait->waited_ns > 0) {
+        sentences.push_back(wait_sentence(exposed_[i]));
       }
     }
   }
 
-  std::string wait_sentence(const StepPath& step, std::uint32_t index) const {
-    const StepWait& wait = step.waits[index];
-    std::string sentence =
+  std::string wait_sentence(const Exposed& one) const {
+    const StepWait& wait = *one.wait;
+    const std::string sentence =
         operation_of(wait.operation) + " of communicator " + communicator_of(wait.operation) +
-        " is exposed for " + human_duration(wait.waited_ns + moved_ns(step, wait)) + " on " +
-        rank_of(wait.by) + " in " + step.name + ", " + (wait.is_sure ? "" : "perhaps ") +
-        "waiting " + human_duration(wait.waited_ns) + " of it for " + rank_of(wait.waits_for);
-    const auto [most, most_ns] = mostly_in(facts_, graphs_, step, index);
-    if (most == nullptr || most->kind == PathKind::kUnknown) {
+        " is exposed for " + human_duration(exposed_ns(one)) + " on " + rank_of(wait.by) + " in " +
+        one.step->name + ", " + (wait.is_sure ? "" : "perhaps ") + "waiting " +
+        human_duration(wait.waited_ns) + " of it for " + rank_of(wait.waits_for);
+    if (one.most == nullptr || one.most->kind == PathKind::kUnknown) {
       return sentence + "; what that rank did then is not recorded.";
     }
-    const std::string line = line_of(*most);
-    const std::string whose = most->process == wait.waits_for
+    const std::string line = line_of(one);
+    const std::string whose = one.most->process == wait.waits_for
                                   ? "which"
-                                  : "which waited for " + rank_of(most->process) + ", which";
-    return sentence + ", " + whose + " was in " + step_part_text(facts_, graphs_, *most) +
-           (line.empty() ? "" : " (" + line + ")") + " for " + human_duration(most_ns) + '.';
+                                  : "which waited for " + rank_of(one.most->process) + ", which";
+    return sentence + ", " + whose + " was in " + step_part_text(facts_, graphs_, *one.most) +
+           (line.empty() ? "" : " (" + line + ")") + " for " + human_duration(one.most_ns) + '.';
+  }
+
+  // The columns of a time on the path.
+  template <typename Row>
+  ColumnOf<Row> percent_column() const {
+    return {"spent_percent", "of the steps", Shown::kNumber, "%", 1, [this](const Row& row) {
+              return percent_of(row.spent_ns, whole_ns_);
+            }};
   }
 
   Table shares_table() const {
-    Table table{"shares",
-                "Time on the path, by what it was spent on",
-                {{"kind", "spent on"},
-                 {"key", "", Shown::kNot},
-                 {"spent_ns", "time", Shown::kDuration},
-                 {"spent_percent", "of the steps", Shown::kNumber, "%", 1},
-                 {"gain_least_ns", "gain without it, least", Shown::kDuration},
-                 {"gain_most_ns", "most", Shown::kDuration}},
-                {}};
-    table.is_whole = true;
-    for (std::size_t k = 0; k < spent_ns_.size(); ++k) {
-      if (spent_ns_[k] == 0 && (!is_unsure() || k == std::size_t(PathKind::kUnknown))) {
-        continue;
-      }
-      const Gain one = gain([&](const StepPath&, const StepPart& part) {
-        return part.kind == static_cast<PathKind>(k);
-      });
-      table.rows.push_back({std::string(path_kind_text(static_cast<PathKind>(k))),
-                            std::string(kKindKeys[k]), spent_ns_[k],
-                            percent_of(spent_ns_[k], whole_ns_), one.least_ns, one.most_ns});
+    using Share = Spent<std::size_t>;
+    std::vector<Share> shares;
+    for (const std::size_t k : kinds_by_time(is_unsure())) {
+      shares.push_back({k, spent_ns_[k], gain([&](const StepPath&, const StepPart& part) {
+                          return part.kind == static_cast<PathKind>(k);
+                        })});
     }
-    std::stable_sort(table.rows.begin(), table.rows.end(), [](const auto& a, const auto& b) {
-      return std::get<std::int64_t>(a[2]) > std::get<std::int64_t>(b[2]);
-    });
+    Table table =
+        table_of("shares", "Time on the path, by what it was spent on", shares,
+                 {{"kind", "spent on",
+                   [](auto& one) { return path_kind_text(static_cast<PathKind>(one.what)); }},
+                  {"key", "", Shown::kNot, [](auto& one) { return kKindKeys[one.what]; }},
+                  {"spent_ns", "time", Shown::kDuration, &Share::spent_ns},
+                  percent_column<Share>(),
+                  {"gain_least_ns", "gain without it, least", Shown::kDuration, least_gain},
+                  {"gain_most_ns", "most", Shown::kDuration, most_gain}});
+    table.is_whole = true;
     return table;
   }
 
   Table steps_table() const {
-    Table table{"steps",
-                "Steps, in the order of time",
-                {{"step", "step"},
-                 {"start_ns", "at", Shown::kMoment},
-                 {"duration_ns", "time", Shown::kDuration},
-                 {"last", "ended last"},
-                 {"ranks", "ranks", Shown::kInteger},
-                 {"waited_ns", "waiting for ranks", Shown::kDuration},
-                 {"uncertain_ns", "uncertain", is_unsure() ? Shown::kDuration : Shown::kNot}},
-                {}};
+    Columns<StepPath> columns = {
+        {"step", "step", &StepPath::name},
+        {"start_ns", "at", Shown::kMoment, &StepPath::start_ns},
+        {"duration_ns", "time", Shown::kDuration, &StepPath::length_ns},
+        {"last", "ended last", [&](auto& step) { return rank_of(step.last); }},
+        {"ranks", "ranks", Shown::kInteger, &StepPath::processes},
+        {"waited_ns", "waiting for ranks", Shown::kDuration,
+         [](auto& step) {
+           std::int64_t waited_ns = 0;
+           for (const StepPart& part : step.parts) {
+             waited_ns += part.waited_in != StepPart::kNone ? part.end_ns - part.start_ns : 0;
+           }
+           return waited_ns;
+         }},
+        {"uncertain_ns", "uncertain", is_unsure() ? Shown::kDuration : Shown::kNot,
+         &StepPath::unsure_ns}};
     for (std::size_t k = 0; k < kKindKeys.size(); ++k) {
-      table.columns.push_back({std::string(kKindKeys[k]) + "_ns",
-                               std::string(path_kind_text(static_cast<PathKind>(k))),
-                               spent_ns_[k] > 0 ? Shown::kDuration : Shown::kNot});
+      columns.push_back({std::string(kKindKeys[k]) + "_ns",
+                         std::string(path_kind_text(static_cast<PathKind>(k))),
+                         spent_ns_[k] > 0 ? Shown::kDuration : Shown::kNot,
+                         [k](auto& step) { return step.spent_ns[k]; }});
     }
-    table.gives_way = {"ranks",      "start_ns",       "idle_ns", "copy_ns",
-                       "unknown_ns", "data_loader_ns", "last"};
-    for (const StepPath& step : paths_.steps) {
-      std::int64_t waited_ns = 0;
-      for (const StepPart& part : step.parts) {
-        waited_ns += part.waited_in != StepPart::kNone ? part.end_ns - part.start_ns : 0;
-      }
-      std::vector<Cell>& row = table.rows.emplace_back();
-      row = {step.name,
-             step.start_ns,
-             step.length_ns(),
-             rank_of(step.last),
-             std::uint64_t{step.processes},
-             waited_ns,
-             step.unsure_ns};
-      for (const std::int64_t spent_ns : step.spent_ns) {
-        row.emplace_back(spent_ns);
-      }
-    }
-    return table;
+    return table_of(
+        "steps", "Steps, in the order of time", paths_.steps, columns,
+        {"ranks", "start_ns", "idle_ns", "copy_ns", "unknown_ns", "data_loader_ns", "last"});
   }
 
   Table ranks_table() const {
-    struct Sum {
-      std::int64_t spent_ns = 0;
+    struct Sum : Spent<std::uint32_t> {
       std::int64_t waited_ns = 0;
       std::uint64_t times = 0;
     };
@@ -294,68 +306,52 @@ class Maker {
         ++sums[whose[wait.waits_for]].times;
       }
     }
-    Table table{"ranks",
-                "Ranks, by the time that others waited for them on the path",
-                {{"rank", "rank", Shown::kRank},
-                 {"host", "host"},
-                 {"spent_ns", "on the path", Shown::kDuration},
-                 {"spent_percent", "of the steps", Shown::kNumber, "%", 1},
-                 {"times", "waited for", Shown::kInteger, "times"},
-                 {"waited_ns", "waited for it", Shown::kDuration},
-                 {"gain_least_ns", "gain if on time, least", Shown::kDuration},
-                 {"gain_most_ns", "most", Shown::kDuration}},
-                {}};
-    table.gives_way = {"host", "spent_percent", "times"};
-    for (const auto& [process, sum] : sums) {
-      const Gain one = gain([&, at = process](const StepPath&, const StepPart& part) {
+    std::vector<Sum> ranks;
+    for (auto& [process, sum] : sums) {
+      sum.what = process;
+      sum.gain = gain([&, at = process](const StepPath&, const StepPart& part) {
         return whose[part.process] == at && part.waited_in != StepPart::kNone;
       });
-      table.rows.push_back({rank_of(process), host_of(process), sum.spent_ns,
-                            percent_of(sum.spent_ns, whole_ns_), sum.times, sum.waited_ns,
-                            one.least_ns, one.most_ns});
+      ranks.push_back(sum);
     }
-    std::stable_sort(table.rows.begin(), table.rows.end(), [](const auto& a, const auto& b) {
-      return std::get<std::int64_t>(a[5]) > std::get<std::int64_t>(b[5]);
-    });
-    return table;
+    std::stable_sort(ranks.begin(), ranks.end(),
+                     [](const Sum& a, const Sum& b) { return a.waited_ns > b.waited_ns; });
+    return table_of("ranks", "Ranks, by the time that others waited for them on the path", ranks,
+                    {{"rank", "rank", Shown::kRank, [&](auto& one) { return rank_of(one.what); }},
+                     {"host", "host", [&](auto& one) { return host_of(one.what); }},
+                     {"spent_ns", "on the path", Shown::kDuration, &Sum::spent_ns},
+                     percent_column<Sum>(),
+                     {"times", "waited for", Shown::kInteger, "times", &Sum::times},
+                     {"waited_ns", "waited for it", Shown::kDuration, &Sum::waited_ns},
+                     {"gain_least_ns", "gain if on time, least", Shown::kDuration, least_gain},
+                     {"gain_most_ns", "most", Shown::kDuration, most_gain}},
+                    {"host", "spent_percent", "times"});
   }
 
   Table exposed_table() const {
-    Table table{"exposed",
-                "Operations on the path that waited for another rank, the longest first",
-                {{"step", "step"},
-                 {"operation", "operation"},
-                 {"communicator", "communicator"},
-                 {"rank", "exposed on", Shown::kRank},
-                 {"exposed_ns", "exposed", Shown::kDuration},
-                 {"waits_for", "waiting for", Shown::kRank},
-                 {"waited_ns", "waiting", Shown::kDuration},
-                 {"is_sure", "", Shown::kNot},
-                 {"was_in", "which was in"},
-                 {"was_in_ns", "for", Shown::kDuration},
-                 {"was_in_rank", "", Shown::kNot},
-                 {"line", "line"}},
-                {}};
-    table.gives_way = {"communicator", "was_in_ns", "step"};
-    for (const StepPath& step : paths_.steps) {
-      for (std::uint32_t i = 0; i < step.waits.size(); ++i) {
-        const StepWait& wait = step.waits[i];
-        const auto [most, most_ns] = mostly_in(facts_, graphs_, step, i);
-        const std::string line = most == nullptr ? std::string() : line_of(*most);
-        table.rows.push_back(
-            {step.name, operation_of(wait.operation), communicator_of(wait.operation),
-             rank_of(wait.by), wait.waited_ns + moved_ns(step, wait), rank_of(wait.waits_for),
-             wait.waited_ns, wait.is_sure,
-             most == nullptr ? Cell() : Cell(step_part_text(facts_, graphs_, *most)),
-             most == nullptr ? Cell() : Cell(most_ns),
-             most == nullptr ? Cell() : cell_of(rank_number(rank_of(most->process))),
-             line.empty() ? Cell() : Cell(line)});
-      }
-    }
-    std::stable_sort(table.rows.begin(), table.rows.end(), [](const auto& a, const auto& b) {
-      return std::get<std::int64_t>(a[6]) > std::get<std::int64_t>(b[6]);
-    });
-    return table;
+    const auto most = [](auto value) {
+      return [=](const Exposed& one) { return one.most == nullptr ? Cell() : cell_of(value(one)); };
+    };
+    return table_of(
+        "exposed", "Operations on the path that waited for another rank, the longest first",
+        exposed_,
+        {{"step", "step", [](auto& one) { return one.step->name; }},
+         {"operation", "operation", [&](auto& one) { return operation_of(one.wait->operation); }},
+         {"communicator", "communicator",
+          [&](auto& one) { return communicator_of(one.wait->operation); }},
+         {"rank", "exposed on", Shown::kRank, [&](auto& one) { return rank_of(one.wait->by); }},
+         {"exposed_ns", "exposed", Shown::kDuration, exposed_ns},
+         {"waits_for", "waiting for", Shown::kRank,
+          [&](auto& one) { return rank_of(one.wait->waits_for); }},
+         {"waited_ns", "waiting", Shown::kDuration, [](auto& one) { return one.wait->waited_ns; }},
+         {"is_sure", "", Shown::kNot, [](auto& one) { return one.wait->is_sure; }},
+         {"was_in", "which was in",
+          most([&](auto& one) { return step_part_text(facts_, graphs_, *one.most); })},
+         {"was_in_ns", "for", Shown::kDuration, most([](auto& one) { return one.most_ns; })},
+         {"was_in_rank", "", Shown::kNot,
+          most([&](auto& one) { return rank_number(rank_of(one.most->process)); })},
+         {"line", "line", [&](auto& one) { return text_cell(line_of(one)); }}},
+        {"communicator", "was_in_ns", "step"});
   }
 
   Table operations_table() const {
@@ -369,11 +365,10 @@ class Maker {
                   std::string(metrics::function_of(facts_.traces(), operation)),
                   one.bytes.value_or(0), grouping.text_of(grouping.group_of(operation))};
     };
-    struct Sum {
+    struct Sum : Spent<const Kind*> {
       std::uint64_t operations = 0;
       std::uint64_t on_path = 0;
       std::int64_t transfer_ns = 0;
-      std::int64_t exposed_ns = 0;
     };
     std::map<Kind, Sum> sums;
     std::map<std::uint32_t, const Kind*> on_path;  // operations
@@ -381,7 +376,7 @@ class Maker {
       for (const StepPart& part : step.parts) {
         if (part.kind == PathKind::kCommunication && part.operation != StepPart::kNone) {
           const auto at = sums.try_emplace(kind_of(part.operation)).first;
-          at->second.exposed_ns += part.end_ns - part.start_ns;
+          at->second.spent_ns += part.end_ns - part.start_ns;
           at->second.on_path += on_path.emplace(part.operation, &at->first).second ? 1 : 0;
         }
       }
@@ -398,51 +393,41 @@ class Maker {
         sum.transfer_ns += all[i].busy ? all[i].best_busy_ns : 0;
       }
     }
-    Table table{"operations",
-                "Operations of the steps: exposed on the path, and hidden behind other work",
-                {{"communicator", "communicator"},
-                 {"function", "function"},
-                 {"bytes", "size", Shown::kBytes},
-                 {"operations", "operations", Shown::kInteger},
-                 {"on_path", "on the path", Shown::kInteger},
-                 {"transfer_ns", "transfer, all", Shown::kDuration},
-                 {"exposed_ns", "exposed", Shown::kDuration},
-                 {"exposed_percent", "of the steps", Shown::kNumber, "%", 1},
-                 {"gain_least_ns", "gain without it, least", Shown::kDuration},
-                 {"gain_most_ns", "most", Shown::kDuration}},
-                {}};
-    table.gives_way = {"exposed_percent", "communicator", "transfer_ns"};
-    if (by_ != metrics::RowsBy::kKind) {
-      table.columns.insert(table.columns.begin(), {column_of(by_), title_of(by_)});
-    }
-    std::vector<std::pair<const Kind*, const Sum*>> order;
-    order.reserve(sums.size());
-    for (const auto& [kind, sum] : sums) {
-      order.emplace_back(&kind, &sum);
-    }
-    std::stable_sort(order.begin(), order.end(), [](const auto& a, const auto& b) {
-      return a.second->exposed_ns > b.second->exposed_ns;
-    });
-    for (const auto& [kind, sum] : order) {
-      const Gain one = gain([&, at = kind](const StepPath&, const StepPart& part) {
+    std::vector<Sum> kinds;
+    for (auto& [kind, sum] : sums) {
+      sum.what = &kind;
+      sum.gain = gain([&](const StepPath&, const StepPart& part) {
         const auto found = on_path.find(part.operation);
         return part.kind == PathKind::kCommunication && found != on_path.end() &&
-               found->second == at;
+               found->second == sum.what;
       });
-      std::vector<Cell>& row = table.rows.emplace_back();
-      if (by_ != metrics::RowsBy::kKind) {
-        row.push_back(group_cell(by_, std::get<3>(*kind)));
-      }
-      row.insert(row.end(), {std::get<0>(*kind), std::get<1>(*kind), std::get<2>(*kind),
-                             sum->operations, sum->on_path, sum->transfer_ns, sum->exposed_ns,
-                             percent_of(sum->exposed_ns, whole_ns_), one.least_ns, one.most_ns});
+      kinds.push_back(sum);
     }
-    return table;
+    std::stable_sort(kinds.begin(), kinds.end(),
+                     [](const Sum& a, const Sum& b) { return a.spent_ns > b.spent_ns; });
+    return table_of(
+        "operations", "Operations of the steps: exposed on the path, and hidden behind other work",
+        kinds,
+        {{group_column(by_), [&](auto& one) { return group_cell(by_, std::get<3>(*one.what)); }},
+         {"communicator", "communicator", [](auto& one) { return std::get<0>(*one.what); }},
+         {"function", "function", [](auto& one) { return std::get<1>(*one.what); }},
+         {"bytes", "size", Shown::kBytes, [](auto& one) { return std::get<2>(*one.what); }},
+         {"operations", "operations", Shown::kInteger, &Sum::operations},
+         {"on_path", "on the path", Shown::kInteger, &Sum::on_path},
+         {"transfer_ns", "transfer, all", Shown::kDuration, &Sum::transfer_ns},
+         {"exposed_ns", "exposed", Shown::kDuration, &Sum::spent_ns},
+         {"exposed_percent", "of the steps", Shown::kNumber, "%", 1, percent_column<Sum>().value},
+         {"gain_least_ns", "gain without it, least", Shown::kDuration, least_gain},
+         {"gain_most_ns", "most", Shown::kDuration, most_gain}},
+        {"exposed_percent", "communicator", "transfer_ns"});
   }
 
   Table work_table() const {
     using Key = std::tuple<PathKind, std::string, std::string, std::string, std::string>;
-    std::map<Key, std::pair<std::int64_t, std::uint64_t>> sums;
+    struct Sum : Spent<Key> {
+      std::uint64_t times = 0;
+    };
+    std::map<Key, Sum> sums;
     for (const StepPath& step : paths_.steps) {
       for (const StepPart& part : step.parts) {
         const PathNode* const node = node_of(part);
@@ -452,67 +437,60 @@ class Maker {
         }
         const metrics::PathLabel& label = names_of(part, *node);
         const bool is_between = part.is_gap && part.kind != node->kind;
-        const std::string name = is_between ? "to its start" : short_kernel(text(part, label.name));
-        auto& [sum_ns, times] =
-            sums[{part.kind, std::string(text(part, label.where)), name,
-                  std::string(text(part, label.module)), std::string(text(part, label.line))}];
-        sum_ns += part.end_ns - part.start_ns;
-        ++times;
+        const Key key = {part.kind, std::string(text(part, label.where)),
+                         is_between ? "to its start" : short_kernel(text(part, label.name)),
+                         std::string(text(part, label.module)),
+                         std::string(text(part, label.line))};
+        Sum& sum = sums[key];
+        sum.what = key;
+        sum.spent_ns += part.end_ns - part.start_ns;
+        ++sum.times;
       }
     }
-    std::vector<std::pair<Key, std::pair<std::int64_t, std::uint64_t>>> order(sums.begin(),
-                                                                              sums.end());
-    std::stable_sort(order.begin(), order.end(),
-                     [](const auto& a, const auto& b) { return a.second.first > b.second.first; });
-    Table table{"work",
-                "Work on the path, by operator and module",
-                {{"kind", "spent on"},
-                 {"operator", "operator"},
-                 {"name", "kernel or call"},
-                 {"module", "module"},
-                 {"line", "line"},
-                 {"times", "times", Shown::kInteger},
-                 {"spent_ns", "time", Shown::kDuration},
-                 {"spent_percent", "of the steps", Shown::kNumber, "%", 1}},
-                {}};
-    table.gives_way = {"line", "times", "module"};
-    const auto cell = [](const std::string& value) { return value.empty() ? Cell() : Cell(value); };
-    for (const auto& [key, sum] : order) {
-      table.rows.push_back({std::string(path_kind_text(std::get<0>(key))), cell(std::get<1>(key)),
-                            cell(std::get<2>(key)), cell(std::get<3>(key)), cell(std::get<4>(key)),
-                            sum.second, sum.first, percent_of(sum.first, whole_ns_)});
+    std::vector<Sum> order;
+    for (const auto& [key, sum] : sums) {
+      order.push_back(sum);
     }
-    return table;
+    std::stable_sort(order.begin(), order.end(),
+                     [](const Sum& a, const Sum& b) { return a.spent_ns > b.spent_ns; });
+    return table_of(
+        "work", "Work on the path, by operator and module", order,
+        {{"kind", "spent on", [](auto& one) { return path_kind_text(std::get<0>(one.what)); }},
+         {"operator", "operator", [](auto& one) { return text_cell(std::get<1>(one.what)); }},
+         {"name", "kernel or call", [](auto& one) { return text_cell(std::get<2>(one.what)); }},
+         {"module", "module", [](auto& one) { return text_cell(std::get<3>(one.what)); }},
+         {"line", "line", [](auto& one) { return text_cell(std::get<4>(one.what)); }},
+         {"times", "times", Shown::kInteger, &Sum::times},
+         {"spent_ns", "time", Shown::kDuration, &Sum::spent_ns},
+         percent_column<Sum>()},
+        {"line", "times", "module"});
   }
 
   Table path_table() const {
-    Table table{"path",
-                "The path, in the order of time",
-                {{"step", "step"},
-                 {"start_ns", "at", Shown::kMoment},
-                 {"duration_ns", "time", Shown::kDuration},
-                 {"rank", "rank", Shown::kRank},
-                 {"spent", "spent on"},
-                 {"what", "in"},
-                 {"waited_for", "waited for"},
-                 {"is_inferred", "", Shown::kNot}},
-                {}};
-    table.gives_way = {"step"};
+    std::vector<std::pair<const StepPath*, const StepPart*>> parts;
     for (const StepPath& step : paths_.steps) {
       for (const StepPart& part : step.parts) {
-        if (part.end_ns == part.start_ns) {
-          continue;
-        }
-        if (most_parts_ > 0 && table.rows.size() == most_parts_) {
-          ++table.left_out;
-        } else {
-          table.rows.push_back(
-              {step.name, part.start_ns, part.end_ns - part.start_ns, rank_of(part.process),
-               std::string(path_kind_text(part.kind)), step_part_text(facts_, graphs_, part),
-               part.waited_in == StepPart::kNone ? Cell() : Cell(true), part.is_inferred});
+        if (part.end_ns > part.start_ns) {
+          parts.emplace_back(&step, &part);
         }
       }
     }
+    const std::size_t all = parts.size();
+    parts.resize(most_parts_ == 0 ? all : std::min(all, most_parts_));
+    Table table = table_of(
+        "path", "The path, in the order of time", parts,
+        {{"step", "step", [](auto& one) { return one.first->name; }},
+         {"start_ns", "at", Shown::kMoment, [](auto& one) { return one.second->start_ns; }},
+         {"duration_ns", "time", Shown::kDuration,
+          [](auto& one) { return one.second->end_ns - one.second->start_ns; }},
+         {"rank", "rank", Shown::kRank, [&](auto& one) { return rank_of(one.second->process); }},
+         {"spent", "spent on", [](auto& one) { return path_kind_text(one.second->kind); }},
+         {"what", "in", [&](auto& one) { return step_part_text(facts_, graphs_, *one.second); }},
+         {"waited_for", "waited for",
+          [](auto& one) { return one.second->waited_in == StepPart::kNone ? Cell() : Cell(true); }},
+         {"is_inferred", "", Shown::kNot, [](auto& one) { return one.second->is_inferred; }}},
+        {"step"});
+    table.left_out = all - parts.size();
     return table;
   }
 
@@ -564,6 +542,7 @@ class Maker {
   metrics::RowsBy by_;
   std::size_t most_parts_;
   std::vector<metrics::WaitPath> waits_;  // of all operations, the longest first
+  std::vector<Exposed> exposed_;          // the longest first
   std::int64_t whole_ns_ = 0;
   std::array<std::int64_t, metrics::kPathKinds> spent_ns_{};
 };
@@ -573,8 +552,7 @@ class Maker {
 Document step_path_document(const StepPaths& paths, const std::vector<ProcessGraph>& graphs,
                             const facts::Facts& facts, metrics::RowsBy by, std::size_t most_parts) {
   if (paths.steps.empty()) {
-    Document document;
-    document.command = "critical-path";
+    Document document{"critical-path"};
     document.sentences.push_back("No profile has such a step: there is no path to follow.");
     return document;
   }

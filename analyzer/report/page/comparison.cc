@@ -8,6 +8,7 @@
 
 #include "analyzer/match/verdict/describe.h"
 #include "analyzer/report/compare_report.h"
+#include "analyzer/report/document/columns.h"
 #include "analyzer/report/page/page_data.h"
 
 namespace ringside::report {
@@ -27,22 +28,16 @@ std::string without_stop(std::string sentence) {
 }
 
 Table runs_table(const std::vector<ComparedRun>& runs) {
-  Table table{"runs",
-              "Runs",
-              {{"run", "run", Shown::kInteger},
-               {"input", "traces"},
-               {"ranks", "ranks", Shown::kInteger},
-               {"hosts", "hosts", Shown::kInteger},
-               {"operations", "operations", Shown::kInteger},
-               {"status", "status"},
-               {"headline", "of this run alone"}},
-              {}};
-  for (std::size_t i = 0; i < runs.size(); ++i) {
-    const ComparedRun& run = runs[i];
-    table.rows.push_back({std::uint64_t{i} + 1, run.input, run.ranks, run.hosts, run.operations,
-                          run.health.status, run.health.headline});
-  }
-  return table;
+  using Run = ComparedRun;
+  return table_of(
+      "runs", "Runs", runs,
+      {{"run", "run", Shown::kInteger, [&](auto& run) { return &run - &runs[0] + 1; }},
+       {"input", "traces", &Run::input},
+       {"ranks", "ranks", Shown::kInteger, &Run::ranks},
+       {"hosts", "hosts", Shown::kInteger, &Run::hosts},
+       {"operations", "operations", Shown::kInteger, &Run::operations},
+       {"status", "status", [](auto& run) { return run.health.status; }},
+       {"headline", "of this run alone", [](auto& run) { return run.health.headline; }}});
 }
 
 Table kinds_table(const std::vector<ComparedRun>& runs) {
@@ -55,31 +50,20 @@ Table kinds_table(const std::vector<ComparedRun>& runs) {
       row[i] = change.median_b_ns;
     }
   }
-  Table table{"kinds",
-              "Median time of each kind of operations",
-              {{"communicator", "communicator"},
-               {"nranks", "ranks", Shown::kInteger},
-               {"function", "function"},
-               {"bytes", "message", Shown::kBytes},
-               {"datatype", "datatype"}},
-              {}};
+  using Kind = decltype(medians_ns)::value_type;
+  Columns<Kind> columns = {
+      {"communicator", "communicator", [](auto& kind) { return kind.first.communicator; }},
+      {"nranks", "ranks", Shown::kInteger, [](auto& kind) { return kind.first.nranks; }},
+      {"function", "function", [](auto& kind) { return kind.first.function; }},
+      {"bytes", "message", Shown::kBytes, [](auto& kind) { return kind.first.bytes; }},
+      {"datatype", "datatype",
+       [](auto& kind) { return match::datatype_name(kind.first.datatype); }}};
   for (std::size_t i = 0; i < runs.size(); ++i) {
-    table.columns.push_back({run_text(i) + "_ns", run_text(i), Shown::kDuration, "", 1});
+    columns.push_back({run_text(i) + "_ns", run_text(i), Shown::kDuration, "", 1,
+                       [i](auto& kind) { return kind.second[i]; }});
   }
-  for (const auto& [kind, row] : medians_ns) {
-    std::vector<Cell> cells = {kind.communicator, std::uint64_t{kind.nranks}, kind.function,
-                               cell_of(kind.bytes), match::datatype_name(kind.datatype)};
-    for (const std::optional<double>& median_ns : row) {
-      cells.push_back(cell_of(median_ns));
-    }
-    table.rows.push_back(std::move(cells));
-  }
-  return table;
+  return table_of("kinds", "Median time of each kind of operations", medians_ns, columns);
 }
-
-}  // namespace
-
-namespace {
 
 int gravity(std::string_view status) {
   return status == "error" ? 3 : status == "warning" ? 2 : status == "unknown" ? 1 : 0;

@@ -2,19 +2,22 @@
 #include <algorithm>
 #include <array>
 #include <functional>
+#include <numeric>
 #include <utility>
 
 #include "analyzer/match/verdict/describe.h"
 #include "analyzer/metrics/global_ranks.h"
 #include "analyzer/model/parallel.h"
 #include "analyzer/replay/waits.h"
+#include "analyzer/report/document/columns.h"
 #include "analyzer/report/page/page_data.h"
 #include "analyzer/report/summary/align_report.h"
 
 namespace ringside::report {
 namespace {
 
-constexpr std::ptrdiff_t kBusbwColumn = 13;  // of the table of bandwidths
+using metrics::Row;
+using Which = metrics::Figure metrics::Spread::*;
 
 std::int64_t to_ns(double value_ns) {
   constexpr double kMost = 9e18;
@@ -23,49 +26,12 @@ std::int64_t to_ns(double value_ns) {
 
 // The bandwidth if it took that long instead of the median. AlltoAllv has none: its sizes differ,
 // so a time says nothing about a bandwidth.
-Cell busbw_at(const metrics::Row& row, metrics::Figure metrics::Spread::*which) {
+Cell busbw_at(const metrics::Row& row, Which which) {
   if (!row.busy || !row.busbw_gb_s || row.bytes_min != row.bytes_max) {
     return {};
   }
   const double time_ns = ((*row.busy).*which).best;
   return time_ns > 0 ? Cell(row.busbw_gb_s->best * row.busy->median.best / time_ns) : Cell();
-}
-
-std::vector<Cell> bandwidth_row(const std::string& label, const metrics::Row& row,
-                                bool with_peaks) {
-  const auto duration = [](const std::optional<metrics::Spread>& times,
-                           metrics::Figure metrics::Spread::*which) {
-    return times ? Cell(to_ns(((*times).*which).best)) : Cell();
-  };
-  const auto bandwidth = [](const std::optional<metrics::Figure>& figure) {
-    return figure ? Cell(figure->best) : Cell();
-  };
-  std::vector<Cell> cells = {label,
-                             row.function,
-                             cell_of(row.bytes),
-                             match::datatype_name(row.datatype),
-                             row.algorithm,
-                             row.protocol,
-                             std::uint64_t{row.ranks},
-                             row.count,
-                             duration(row.busy, &metrics::Spread::median),
-                             duration(row.busy, &metrics::Spread::p99),
-                             duration(row.wall, &metrics::Spread::median),
-                             duration(row.wait, &metrics::Spread::median),
-                             bandwidth(row.algbw_gb_s),
-                             bandwidth(row.busbw_gb_s),
-                             busbw_at(row, &metrics::Spread::p90),
-                             busbw_at(row, &metrics::Spread::min),
-                             std::string(times_from_name(row.times_from)),
-                             row.on_some_ranks,
-                             row.busbw_inferred};
-  if (with_peaks) {
-    const auto at = cells.begin() + kBusbwColumn + 1;
-    const auto percent = row.efficiency_percent();
-    cells.insert(at, {row.peak ? Cell(row.peak->busbw_gb_s) : Cell(),
-                      percent ? Cell(percent->best) : Cell()});
-  }
-  return cells;
 }
 
 void add_wait_maps(PageData& data) {
@@ -110,93 +76,96 @@ PageData make_page_data(const facts::Facts& facts, const model::Problems& proble
 }
 
 Table bandwidth_table(const Summary& summary) {
-  Table table = {"bandwidth",
-                 "Operations of one kind",
-                 {{"communicator", "communicator"},
-                  {"function", "function"},
-                  {"bytes", "message", Shown::kBytes},
-                  {"datatype", "datatype"},
-                  {"algorithm", "algorithm"},
-                  {"protocol", "protocol"},
-                  {"ranks", "ranks", Shown::kInteger},
-                  {"count", "count", Shown::kInteger},
-                  {"time_median_ns", "time", Shown::kDuration, "median"},
-                  {"time_p99_ns", "p99", Shown::kDuration},
-                  {"wall_median_ns", "wall", Shown::kDuration, "median"},
-                  {"wait_median_ns", "wait", Shown::kDuration, "median"},
-                  {"algbw_gb_s", "algbw", Shown::kNumber, "GB/s"},
-                  {"busbw_gb_s", "busbw", Shown::kNumber, "GB/s"},
-                  {"busbw_p90_gb_s", "busbw, slow", Shown::kNumber, "GB/s"},
-                  {"busbw_best_gb_s", "busbw, best", Shown::kNumber, "GB/s"},
-                  {"times_from", "times from"},
-                  {"on_some_ranks", "on some ranks", Shown::kInteger},
-                  {"ranks_inferred", "ranks inferred"}},
-                 {}};
-  const bool with_peaks = has_peaks(summary);
-  if (with_peaks) {
-    table.columns.insert(table.columns.begin() + kBusbwColumn + 1,
-                         {{"peak_gb_s", "peak", Shown::kNumber, "GB/s"},
-                          {"efficiency_percent", "of peak", Shown::kNumber, "%", 1}});
-  }
-  for (std::size_t i = 0; i < summary.communicators.size(); ++i) {
-    for (const metrics::Row& row : summary.rows[i].rows) {
-      table.rows.push_back(bandwidth_row(label_of(summary.communicators[i]), row, with_peaks));
-    }
-  }
-  return table;
+  const auto time = [](std::optional<metrics::Spread> Row::*times, Which which) {
+    return [=](const SummaryRow& one) {
+      const auto& known = one.row.*times;
+      return known ? Cell(to_ns(((*known).*which).best)) : Cell();
+    };
+  };
+  const auto best = [](std::optional<metrics::Figure> Row::*figure) {
+    return [=](const SummaryRow& one) {
+      return one.row.*figure ? Cell((*(one.row.*figure)).best) : Cell();
+    };
+  };
+  const Shown of_peaks = has_peaks(summary) ? Shown::kNumber : Shown::kAbsent;
+  constexpr Which kMedian = &metrics::Spread::median;
+  return table_of(
+      "bandwidth", "Operations of one kind", all_rows(summary),
+      {{"communicator", "communicator", [](auto& one) { return label_of(one.communicator); }},
+       {"function", "function", [](auto& one) { return one.row.function; }},
+       {"bytes", "message", Shown::kBytes, [](auto& one) { return one.row.bytes; }},
+       {"datatype", "datatype", [](auto& one) { return match::datatype_name(one.row.datatype); }},
+       {"algorithm", "algorithm", [](auto& one) { return one.row.algorithm; }},
+       {"protocol", "protocol", [](auto& one) { return one.row.protocol; }},
+       {"ranks", "ranks", Shown::kInteger, [](auto& one) { return one.row.ranks; }},
+       {"count", "count", Shown::kInteger, [](auto& one) { return one.row.count; }},
+       {"time_median_ns", "time", Shown::kDuration, "median", time(&Row::busy, kMedian)},
+       {"time_p99_ns", "p99", Shown::kDuration, time(&Row::busy, &metrics::Spread::p99)},
+       {"wall_median_ns", "wall", Shown::kDuration, "median", time(&Row::wall, kMedian)},
+       {"wait_median_ns", "wait", Shown::kDuration, "median", time(&Row::wait, kMedian)},
+       {"algbw_gb_s", "algbw", Shown::kNumber, "GB/s", best(&Row::algbw_gb_s)},
+       {"busbw_gb_s", "busbw", Shown::kNumber, "GB/s", best(&Row::busbw_gb_s)},
+       {"peak_gb_s", "peak", of_peaks, "GB/s",
+        [](auto& one) { return one.row.peak ? Cell(one.row.peak->busbw_gb_s) : Cell(); }},
+       {"efficiency_percent", "of peak", of_peaks, "%", 1,
+        [](auto& one) {
+          const auto percent = one.row.efficiency_percent();
+          return percent ? Cell(percent->best) : Cell();
+        }},
+       {"busbw_p90_gb_s", "busbw, slow", Shown::kNumber, "GB/s",
+        [](auto& one) { return busbw_at(one.row, &metrics::Spread::p90); }},
+       {"busbw_best_gb_s", "busbw, best", Shown::kNumber, "GB/s",
+        [](auto& one) { return busbw_at(one.row, &metrics::Spread::min); }},
+       {"times_from", "times from", [](auto& one) { return times_from_name(one.row.times_from); }},
+       {"on_some_ranks", "on some ranks", Shown::kInteger,
+        [](auto& one) { return one.row.on_some_ranks; }},
+       {"ranks_inferred", "ranks inferred", [](auto& one) { return one.row.busbw_inferred; }}});
 }
 
 Table shares_table(const std::vector<metrics::RankShares>& shares) {
-  Table table = {"shares",
-                 "How each rank spent its time",
-                 {{"rank", "rank"},
-                  {"host", "host"},
-                  {"span_ns", "in all", Shown::kDuration},
-                  {"transfer_ns", "transfer", Shown::kDuration},
-                  {"waiting_ns", "waiting", Shown::kDuration},
-                  {"enqueued_ns", "enqueued", Shown::kDuration},
-                  {"outside_ns", "outside NCCL", Shown::kDuration},
-                  {"operations", "operations", Shown::kInteger},
-                  {"without_times", "without times", Shown::kInteger},
-                  {"undivided", "waiting unknown", Shown::kInteger}},
-                 {}};
-  for (const metrics::RankShares& rank : shares) {
-    table.rows.push_back({rank.label, rank.host, rank.span_ns, rank.transfer_ns,
-                          rank.knows_waiting() ? Cell(rank.waiting_ns) : Cell(), rank.enqueued_ns,
-                          rank.outside_ns, rank.operations, rank.without_times, rank.undivided});
-  }
-  return table;
+  using Rank = metrics::RankShares;
+  return table_of(
+      "shares", "How each rank spent its time", shares,
+      {{"rank", "rank", &Rank::label},
+       {"host", "host", &Rank::host},
+       {"span_ns", "in all", Shown::kDuration, &Rank::span_ns},
+       {"transfer_ns", "transfer", Shown::kDuration, &Rank::transfer_ns},
+       {"waiting_ns", "waiting", Shown::kDuration,
+        [](auto& rank) { return rank.knows_waiting() ? Cell(rank.waiting_ns) : Cell(); }},
+       {"enqueued_ns", "enqueued", Shown::kDuration, &Rank::enqueued_ns},
+       {"outside_ns", "outside NCCL", Shown::kDuration, &Rank::outside_ns},
+       {"operations", "operations", Shown::kInteger, &Rank::operations},
+       {"without_times", "without times", Shown::kInteger, &Rank::without_times},
+       {"undivided", "waiting unknown", Shown::kInteger, &Rank::undivided}});
 }
 
 Table traces_table(const PageData& data) {
-  Table table = {"traces",
-                 "Traces",
-                 {{"path", "trace"},
-                  {"host", "host"},
-                  {"pid", "pid", Shown::kInteger},
-                  {"rank", "rank", Shown::kInteger},
-                  {"operations", "operations", Shown::kInteger},
-                  {"bytes", "size", Shown::kBytes},
-                  {"state", "state"},
-                  {"dropped", "dropped", Shown::kInteger, "callbacks"},
-                  {"sampled_out", "sampled out", Shown::kInteger, "callbacks"},
-                  {"bad_lines", "bad lines", Shown::kInteger}},
-                 {}};
-  for (const model::TraceFile& file : data.traces.files) {
-    std::uint64_t dropped = 0;
-    for (const auto& [what, callbacks] : file.account.dropped) {
-      dropped += callbacks;
-    }
-    table.rows.push_back({file.path, file.process.host, file.process.pid,
-                          cell_of(file.process.launcher_rank), file.operations.size(),
-                          file.size_bytes,
-                          std::string(file.recovered      ? "recovered"
-                                      : file.process.dump ? "dump"
-                                      : file.closed       ? "closed"
-                                                          : "not closed"),
-                          dropped, file.account.sampled_out, file.bad_lines});
-  }
-  return table;
+  using File = model::TraceFile;
+  return table_of(
+      "traces", "Traces", data.traces.files,
+      {{"path", "trace", &File::path},
+       {"host", "host", [](auto& file) { return file.process.host; }},
+       {"pid", "pid", Shown::kInteger, [](auto& file) { return file.process.pid; }},
+       {"rank", "rank", Shown::kInteger, [](auto& file) { return file.process.launcher_rank; }},
+       {"operations", "operations", Shown::kInteger,
+        [](auto& file) { return file.operations.size(); }},
+       {"bytes", "size", Shown::kBytes, &File::size_bytes},
+       {"state", "state",
+        [](auto& file) {
+          return file.recovered      ? "recovered"
+                 : file.process.dump ? "dump"
+                 : file.closed       ? "closed"
+                                     : "not closed";
+        }},
+       {"dropped", "dropped", Shown::kInteger, "callbacks",
+        [](auto& file) {
+          const auto& dropped = file.account.dropped;
+          return std::accumulate(dropped.begin(), dropped.end(), std::uint64_t{0},
+                                 [](auto sum, auto& one) { return sum + one.second; });
+        }},
+       {"sampled_out", "sampled out", Shown::kInteger, "callbacks",
+        [](auto& file) { return file.account.sampled_out; }},
+       {"bad_lines", "bad lines", Shown::kInteger, &File::bad_lines}});
 }
 
 }  // namespace ringside::report

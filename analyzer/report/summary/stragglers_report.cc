@@ -11,6 +11,7 @@
 
 #include "analyzer/model/nth_value.h"
 #include "analyzer/model/saturating.h"
+#include "analyzer/report/document/columns.h"
 #include "analyzer/report/document/numbers.h"
 #include "analyzer/report/document/slow_text.h"
 #include "analyzer/report/summary/summary.h"
@@ -187,25 +188,21 @@ Table groups_table(metrics::RowsBy by, const std::vector<std::pair<GroupKey, Wai
         return {"callers", "Lines of the program, by the waiting in what they called"};
     }
   }();
-  Table table{key,
-              title,
-              {{column_of(by), title_of(by)},
-               {"function", "function"},
-               {"kernels", "operations", Shown::kInteger, "of ranks"},
-               {"waited_ns", "waited", Shown::kDuration},
-               {"wait_share_percent", "waiting", Shown::kNumber, "% of all"}},
-              {}};
-  for (const auto& [group, sum] : groups) {
-    table.rows.push_back({group_cell(by, group.first), group.second, sum.kernels, sum.waited_ns,
-                          share_percent(sum.waited_ns, all_ns)});
-  }
-  return table;
+  return table_of(
+      key, title, groups,
+      {{group_column(by), [by](auto& one) { return group_cell(by, one.first.first); }},
+       {"function", "function", [](auto& one) { return one.first.second; }},
+       {"kernels", "operations", Shown::kInteger, "of ranks",
+        [](auto& one) { return one.second.kernels; }},
+       {"waited_ns", "waited", Shown::kDuration, [](auto& one) { return one.second.waited_ns; }},
+       {"wait_share_percent", "waiting", Shown::kNumber, "% of all",
+        [&](auto& one) { return share_percent(one.second.waited_ns, all_ns); }}});
 }
 
 }  // namespace
 
 Document stragglers_document(const Replays& replays) {
-  Document document{"stragglers", {}, {}, {}, {}};
+  Document document{"stragglers"};
   Table worst = worst_table();
   std::int64_t waited_ns = 0;
   double all_ns = 0;
@@ -246,7 +243,7 @@ Document stragglers_document(const Replays& replays) {
     const bool is_line = replays.by == metrics::RowsBy::kCaller;
     document.sentences.push_back(
         groups.front().first.second +
-        (is_line ? " from " : std::string(" of ") + title_of(replays.by) + ' ') +
+        (is_line ? " from " : std::string(" of ") + group_column(replays.by).title + ' ') +
         groups.front().first.first + ": " +
         fixed(share_percent(groups.front().second.waited_ns, waited_ns), 0) + " % of all waiting.");
   }

@@ -130,39 +130,22 @@ void add_file(const model::TraceFile& file, InputFacts& facts) {
 
 }  // namespace
 
-const char* column_of(metrics::RowsBy by) {
+CellColumn group_column(metrics::RowsBy by) {
   switch (by) {
     case metrics::RowsBy::kRange:
-      return "range";
+      return {"range", "range"};
     case metrics::RowsBy::kCaller:
-      return "called_by";
+      return {"called_by", "called at"};
     case metrics::RowsBy::kUserTag:
-      return "user_tag";
+      return {"user_tag", "user tag"};
     case metrics::RowsBy::kKind:
       break;
   }
-  return nullptr;
-}
-
-const char* title_of(metrics::RowsBy by) {
-  switch (by) {
-    case metrics::RowsBy::kCaller:
-      return "called at";
-    case metrics::RowsBy::kUserTag:
-      return "user tag";
-    default:
-      return column_of(by);
-  }
+  return {"", "", Shown::kAbsent};
 }
 
 Cell group_cell(metrics::RowsBy by, const std::string& text) {
-  Cell cell;
-  if (!text.empty()) {
-    cell = text;
-  } else if (by == metrics::RowsBy::kCaller) {
-    cell = std::string("unknown");
-  }
-  return cell;
+  return text_cell(text.empty() && by == metrics::RowsBy::kCaller ? "unknown" : text);
 }
 
 std::int64_t all_waited_ns(const std::vector<metrics::CommunicatorRows>& rows) {
@@ -208,6 +191,16 @@ Summary make_summary(const model::Traces& traces, const match::Matches& matches,
   summary.inputs.unpaired = matches.unpaired;
   summary.inputs.duplicates = std::move(duplicates);
   return summary;
+}
+
+std::vector<SummaryRow> all_rows(const Summary& summary) {
+  std::vector<SummaryRow> rows;
+  for (std::size_t i = 0; i < summary.communicators.size(); ++i) {
+    for (const metrics::Row& row : summary.rows[i].rows) {
+      rows.push_back({summary.communicators[i], row});
+    }
+  }
+  return rows;
 }
 
 std::uint64_t dropped_total(const InputFacts& inputs) {

@@ -16,7 +16,7 @@
 #include "analyzer/model/natural_order.h"
 #include "analyzer/model/problem.h"
 #include "analyzer/model/trace.h"
-#include "analyzer/report/document/document.h"
+#include "analyzer/report/document/columns.h"
 
 namespace ringside::report {
 
@@ -86,6 +86,13 @@ Summary make_summary(const model::Traces& traces, const match::Matches& matches,
                      std::vector<std::string> duplicates, metrics::RowsBy by,
                      std::vector<metrics::CommunicatorRows> rows);
 
+/// A row, and whose it is.
+struct SummaryRow {
+  const match::Communicator& communicator;
+  const metrics::Row& row;
+};
+std::vector<SummaryRow> all_rows(const Summary& summary);
+
 std::uint64_t dropped_total(const InputFacts& inputs);
 
 /// Says what the traces lack, each such as "2 traces not closed": what it holds is not known. Empty
@@ -113,9 +120,8 @@ const char* file_word(const model::Traces& traces);
 /// Whether a row has a peak: tables have no column for it otherwise.
 bool has_peaks(const Summary& summary);
 
-/// The column that a group has, for programs and for people; nullptr if there is none.
-const char* column_of(metrics::RowsBy by);
-const char* title_of(metrics::RowsBy by);
+/// The column that a group has; absent if there is none.
+CellColumn group_column(metrics::RowsBy by);
 /// A line of the program that is not known is "unknown"; empty if there is no group else.
 Cell group_cell(metrics::RowsBy by, const std::string& text);
 
@@ -123,6 +129,9 @@ Cell group_cell(metrics::RowsBy by, const std::string& text);
 std::int64_t all_waited_ns(const std::vector<metrics::CommunicatorRows>& rows);
 /// A row's percentage of it; nothing where nobody waited, or it is not known what they did.
 std::optional<double> wait_share_percent(const metrics::Row& row, std::int64_t all_ns);
+
+/// What programs get of a row, each column by its key.
+Columns<SummaryRow> columns_for_programs(const Summary& summary);
 
 /// The formats. Each gives the whole output. `with_clocks` adds the facts known about each host's
 /// clock, which JSON always has.

@@ -95,30 +95,15 @@ void write_completeness(JsonWriter& json, const Summary& summary) {
   json.end_object();
 }
 
-using Which = std::optional<double> (*)(const metrics::Figure&);
-
-std::optional<double> best(const metrics::Figure& figure) {
-  return figure.best;
-}
-std::optional<double> unknown(const metrics::Figure& /*figure*/) {
-  return std::nullopt;
-}
-std::optional<double> least(const metrics::Figure& figure) {
-  return figure.least;
-}
-std::optional<double> most(const metrics::Figure& figure) {
-  return figure.most;
-}
-
+// The best, least or most of each; nothing: not known.
 void write_spread(JsonWriter& json, std::string_view key,
-                  const std::optional<metrics::Spread>& times, Which which) {
+                  const std::optional<metrics::Spread>& times, double metrics::Figure::*part) {
   if (!times) {
     json.null(key);
     return;
   }
   const auto write = [&](std::string_view name, const metrics::Figure& time_ns) {
-    const auto value_ns = which(time_ns);
-    json.number(name, value_ns ? std::optional(*value_ns / 1000) : std::nullopt, 3);
+    json.number(name, part ? std::optional(time_ns.*part / 1000) : std::nullopt, 3);
   };
   json.begin_object(key);
   write("min_us", times->min);
@@ -129,70 +114,40 @@ void write_spread(JsonWriter& json, std::string_view key,
   json.end_object();
 }
 
-void write_bandwidth(JsonWriter& json, const std::string& name,
-                     const std::optional<metrics::Figure>& gb_s, bool is_most_open) {
-  const auto write = [&](const char* suffix, Which which) {
-    json.number(name + suffix, gb_s ? which(*gb_s) : std::nullopt, 6);
+void write_row(JsonWriter& json, const SummaryRow& one, const Columns<SummaryRow>& columns,
+               const std::string& by) {
+  using metrics::Figure;
+  const metrics::Row& row = one.row;
+  const auto write = [&](std::initializer_list<std::string_view> keys) {
+    for (const std::string_view key : keys) {
+      const ColumnOf<SummaryRow>& column = column_of(columns, key);
+      write_cell(json, column.head, column.value(one));
+    }
   };
-  write("_gb_s", best);
-  write("_least_gb_s", least);
-  write("_most_gb_s", is_most_open ? unknown : most);
-}
-
-void write_row(JsonWriter& json, const metrics::Row& row, const char* by, std::int64_t waited_ns) {
   json.begin_object();
-  if (by != nullptr) {
-    json.text(by, row.by);
-    json.number("wait_share_percent", wait_share_percent(row, waited_ns), 3);
+  if (!by.empty()) {
+    write({by, "wait_share_percent"});
   }
-  json.text("function", row.function);
-  json.integer("bytes", row.bytes);
-  json.integer("bytes_min", row.bytes_min);
-  json.integer("bytes_max", row.bytes_max);
-  json.text("datatype", row.datatype);
-  json.text("algorithm", row.algorithm);
-  json.text("protocol", row.protocol);
-  json.boolean("is_group", row.is_group);
-  json.boolean("is_grouped", row.is_grouped);
-  json.integer("count", row.count);
+  write({"function", "bytes", "bytes_min", "bytes_max", "datatype", "algorithm", "protocol",
+         "is_group", "is_grouped", "count"});
   if (row.is_sampled) {
-    json.number("count_scaled", row.count_scaled, 0);
+    write({"count_scaled"});
   }
-  json.integer("partial", row.partial);
-  json.integer("ranks", row.ranks);
-  json.integer("ranks_seen", row.ranks_seen);
-  json.boolean("ranks_inferred", row.ranks_inferred);
-  const auto busy_us = [&](metrics::Figure metrics::Spread::*which) {
-    return row.busy ? std::optional(((*row.busy).*which).best / 1000) : std::nullopt;
-  };
-  json.number("time_median_us", busy_us(&metrics::Spread::median), 3);
-  json.number("time_p99_us", busy_us(&metrics::Spread::p99), 3);
-  write_spread(json, "busy", row.busy, best);
-  write_spread(json, "busy_least", row.busy, row.is_least_open() ? unknown : least);
-  write_spread(json, "busy_most", row.busy, most);
-  write_spread(json, "wall", row.wall, best);
-  write_spread(json, "wait_least", row.wait, least);
-  write_spread(json, "wait_most", row.wait, most);
-  json.number("wait_median_us",
-              row.wait ? std::optional(row.wait->median.best / 1000) : std::nullopt, 3);
-  json.integer("on_some_ranks", row.on_some_ranks);
-  json.integer("excluded_impossible", row.excluded);
-  json.integer("gpu_stamps_rejected", row.gpu_rejected);
-  write_bandwidth(json, "algbw", row.algbw_gb_s, row.is_least_open());
-  write_bandwidth(json, "busbw", row.busbw_gb_s, row.is_least_open());
-  write_bandwidth(json, "nominal", row.nominal_gb_s, row.is_least_open());
+  write({"partial", "ranks", "ranks_seen", "ranks_inferred", "time_median_us", "time_p99_us"});
+  write_spread(json, "busy", row.busy, &Figure::best);
+  write_spread(json, "busy_least", row.busy, row.is_least_open() ? nullptr : &Figure::least);
+  write_spread(json, "busy_most", row.busy, &Figure::most);
+  write_spread(json, "wall", row.wall, &Figure::best);
+  write_spread(json, "wait_least", row.wait, &Figure::least);
+  write_spread(json, "wait_most", row.wait, &Figure::most);
+  write({"wait_median_us", "on_some_ranks", "excluded_impossible", "gpu_stamps_rejected",
+         "algbw_gb_s", "algbw_least_gb_s", "algbw_most_gb_s", "busbw_gb_s", "busbw_least_gb_s",
+         "busbw_most_gb_s", "nominal_gb_s", "nominal_least_gb_s", "nominal_most_gb_s"});
   if (row.peak) {
-    const auto percent = row.efficiency_percent();
-    json.number("peak_gb_s", row.peak->busbw_gb_s, 6);
-    json.text("peak_bound", row.peak->bound);
-    json.number("efficiency_percent", percent ? best(*percent) : std::nullopt, 3);
-    json.number("efficiency_least_percent", percent ? least(*percent) : std::nullopt, 3);
-    json.number("efficiency_most_percent",
-                percent && !row.is_least_open() ? most(*percent) : std::nullopt, 3);
+    write({"peak_gb_s", "peak_bound", "efficiency_percent", "efficiency_least_percent",
+           "efficiency_most_percent"});
   }
-  json.boolean("algbw_inferred", row.algbw_inferred);
-  json.boolean("busbw_inferred", row.busbw_inferred);
-  json.text("times_from", times_from_name(row.times_from));
+  write({"algbw_inferred", "busbw_inferred", "times_from"});
   json.end_object();
 }
 
@@ -231,7 +186,7 @@ const char* identity_name(match::Identity identity) {
 }
 
 void write_communicator(JsonWriter& json, const Summary& summary, std::size_t index,
-                        std::int64_t waited_ns) {
+                        const Columns<SummaryRow>& columns) {
   const match::Communicator& communicator = summary.communicators[index];
   const metrics::CommunicatorRows& rows = summary.rows[index];
   json.begin_object();
@@ -269,7 +224,7 @@ void write_communicator(JsonWriter& json, const Summary& summary, std::size_t in
   json.texts("examples", rows.examples);
   json.begin_array("rows");
   for (const metrics::Row& row : rows.rows) {
-    write_row(json, row, column_of(summary.by), waited_ns);
+    write_row(json, {communicator, row}, columns, group_column(summary.by).key);
   }
   json.end_array();
   json.end_object();
@@ -287,9 +242,9 @@ std::string summary_as_json(const Summary& summary) {
   write_completeness(json, summary);
   write_clocks(json, *summary.alignment);
   json.begin_array("communicators");
-  const std::int64_t waited_ns = all_waited_ns(summary.rows);
+  const Columns<SummaryRow> columns = columns_for_programs(summary);
   for (std::size_t i = 0; i < summary.communicators.size(); ++i) {
-    write_communicator(json, summary, i, waited_ns);
+    write_communicator(json, summary, i, columns);
   }
   json.end_array();
   json.end_object();

@@ -3,8 +3,11 @@
 
 #include <cstdint>
 #include <limits>
+#include <optional>
 #include <string>
+#include <vector>
 
+#include "analyzer/report/document/columns.h"
 #include "test/unit/catch.h"
 
 using namespace ringside;
@@ -154,4 +157,31 @@ TEST_CASE("a size may be any number of 64 bits") {
   CHECK(text.find("16.0 EiB") != std::string::npos);
   CHECK(text.find("8 EiB") != std::string::npos);
   CHECK(text.find("-1 B") != std::string::npos);
+}
+
+TEST_CASE("one list gives a table its columns and their values") {
+  struct Link {
+    std::string peer;
+    std::optional<std::uint32_t> channel;
+    double gb_s() const { return 1.5; }
+  };
+  const std::vector<Link> links = {{"b", 7}, {"c", {}}};
+  report::Table table = report::table_of("links", "Links", links,
+                                         {{"peer", "peer", &Link::peer},
+                                          {"channel", "channel", Shown::kInteger, &Link::channel},
+                                          {"trouble", "trouble", Shown::kAbsent, &Link::peer},
+                                          {"gb_s", "rate", Shown::kNumber, "GB/s", 1, &Link::gb_s},
+                                          {"is_b", 0, [](auto& link) { return link.peer == "b"; }}},
+                                         {"channel"});
+  CHECK(report::render_csv(table) ==
+        "peer,channel,gb_s,is_b\n"
+        "b,7,1.5,yes\n"
+        "c,,1.5,no\n");
+  CHECK(table.gives_way == std::vector<std::string>{"channel"});
+  CHECK(report::render_table(table, false) ==
+        "Links\n"
+        "  peer  channel  rate\n"
+        "                 GB/s\n"
+        "  b           7   1.5\n"
+        "  c           -   1.5\n");
 }
