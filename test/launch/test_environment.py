@@ -259,8 +259,10 @@ def start_up(place):
     require(found["finding"] == "start_up" and found["sentence"].startswith("None of 2 processes has"), out)
     require(stacks["finding"] == "verdict" and
             all(any(text in one["text"] for one in stacks["evidence"]) for text in sampled), out)
-    for rank in ranks:
-        rank.communicate()
+    ranks[1].communicate()
+    _, said = place.ringside("hang", "--job", "starting", status=3, PATH=path)
+    require(sampled[0] in said and "waits" not in said and "others" not in said, said)
+    ranks[0].communicate()
 
 
 DYING = """

@@ -164,7 +164,8 @@ std::vector<live::WatchEvidence> StacksToTake::take() const {
     }
   }
   std::move(of_waiting.begin(), of_waiting.end(), std::back_inserter(evidence));
-  if (is_start_up) {
+  // One alone has been named before.
+  if (is_start_up && (processes.size() > 1 || processes.begin()->second.size() > 1)) {
     evidence.push_back({"start-up", "", who_does_not_wait(*this, evidence)});
   }
   return evidence;
