@@ -87,6 +87,9 @@ void add_iterations(const IterationChange& change, double threshold_percent, Doc
                              {is_slower ? Severity::kError : Severity::kNote,
                               is_slower ? "slower" : "faster", iterations_text(change)});
     document.sentences.push_back(iterations_text(change) + '.');
+  } else if (std::abs(change.percent()) > threshold_percent) {
+    document.sentences.push_back(iterations_text(change) +
+                                 "; this may be chance: longer runs, or several of each, show it.");
   }
   using One = IterationChange;
   document.tables.push_back(table_of(

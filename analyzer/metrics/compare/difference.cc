@@ -135,6 +135,16 @@ double chance_of_runs(const std::vector<double>& slow, const std::vector<double>
   return squared_error > 0 ? student_upper_tail(difference / std::sqrt(squared_error), freedom) : 0;
 }
 
+// The usual distance from the median, as a normal distribution has it.
+double deviation_of(const std::vector<double>& values) {
+  constexpr double kDeviation = 1.4826;
+  const double middle = *median_of(values);
+  std::vector<double> distances(values.size());
+  std::transform(values.begin(), values.end(), distances.begin(),
+                 [middle](double value) { return std::abs(value - middle); });
+  return kDeviation * *median_of(std::move(distances));
+}
+
 std::vector<const TimesOfRun*> judged_runs(const std::vector<TimesOfRun>& side) {
   std::vector<const TimesOfRun*> runs;
   for (const TimesOfRun& run : side) {
@@ -159,12 +169,8 @@ std::vector<double> logs_of_runs(const std::vector<const TimesOfRun*>& runs) {
 // Noise that lasts is there in most blocks, so it stays.
 std::vector<double> without_tails(std::vector<double> values) {
   constexpr double kMostDeviations = 3;
-  constexpr double kDeviation = 1.4826;  // of a normal distribution, by the median one
   const double middle = *median_of(values);
-  std::vector<double> distances(values.size());
-  std::transform(values.begin(), values.end(), distances.begin(),
-                 [middle](double value) { return std::abs(value - middle); });
-  const double most = kMostDeviations * kDeviation * *median_of(std::move(distances));
+  const double most = kMostDeviations * deviation_of(values);
   for (double& value : values) {
     value = std::clamp(value, middle - most, middle + most);
   }
@@ -184,6 +190,52 @@ double chance_by_noise(const std::vector<double>& slow_logs, const std::vector<d
   };
   return std::max(chance_of_lasting_noise(slow, {fast}),
                   chance_of_lasting_noise(reversed(fast), {reversed(slow)}));
+}
+
+// A run that goes from one level to another, far beyond what it varies by on either, was changed by
+// something that happened then: that is no noise that lasts. Returns its times as if all were on
+// the level of its median, if it is such a run.
+TimesOfRun without_step(const TimesOfRun& times) {
+  constexpr std::size_t kLeastPart = 8;   // of a run
+  constexpr double kLeastDeviations = 8;  // of a level's times
+  constexpr double kLeastStep = 0.02;     // as a logarithm
+  TimesOfRun logs(times.size());
+  std::transform(times.begin(), times.end(), logs.begin(),
+                 [](double time) { return std::log(time); });
+  // Of all cuts the one that leaves the least squares.
+  const double all = std::accumulate(logs.begin(), logs.end(), 0.0);
+  double before = 0;
+  double most = 0;
+  std::size_t cut = 0;
+  const std::size_t least = std::max(kLeastToJudge, logs.size() / kLeastPart);
+  for (std::size_t i = 1; i < logs.size(); ++i) {
+    before += logs[i - 1];
+    const auto left = static_cast<double>(i);
+    const auto right = static_cast<double>(logs.size() - i);
+    const double apart = before / left - (all - before) / right;
+    const double explained = apart * apart * left * right;
+    if (i >= least && logs.size() - i >= least && explained > most) {
+      most = explained;
+      cut = i;
+    }
+  }
+  if (cut == 0) {
+    return times;
+  }
+  const auto middle = logs.begin() + static_cast<std::ptrdiff_t>(cut);
+  const std::vector<double> first(logs.begin(), middle);
+  const std::vector<double> second(middle, logs.end());
+  const double first_level = *median_of(first);
+  const double second_level = *median_of(second);
+  const double deviation = std::max(deviation_of(first), deviation_of(second));
+  if (std::abs(first_level - second_level) < std::max(kLeastDeviations * deviation, kLeastStep)) {
+    return times;
+  }
+  const double level = *median_of(logs);
+  for (std::size_t i = 0; i < logs.size(); ++i) {
+    logs[i] = std::exp(logs[i] - (i < cut ? first_level : second_level) + level);
+  }
+  return logs;
 }
 
 template <typename Chance>
@@ -240,8 +292,10 @@ Difference difference_of(const std::vector<TimesOfRun>& a, const std::vector<Tim
     found.chance = both_ways(logs_of_runs(runs_a), logs_of_runs(runs_b), chance_of_runs);
     return found;
   }
-  const Blocks blocks_a = independent_blocks(*runs_a.front());
-  const Blocks blocks_b = independent_blocks(*runs_b.front());
+  const TimesOfRun times_a = without_step(*runs_a.front());
+  const TimesOfRun times_b = without_step(*runs_b.front());
+  const Blocks blocks_a = independent_blocks(times_a);
+  const Blocks blocks_b = independent_blocks(times_b);
   found.units_a = blocks_a.count;
   found.units_b = blocks_b.count;
   if (std::min(found.units_a, found.units_b) < kLeastBlocks) {
@@ -249,16 +303,15 @@ Difference difference_of(const std::vector<TimesOfRun>& a, const std::vector<Tim
   }
   found.judged_by = JudgedBy::kBlocks;
   const double inflation = std::max(blocks_a.inflation, blocks_b.inflation);
-  found.chance = both_ways(logs_of_blocks(*runs_a.front(), found.units_a),
-                           logs_of_blocks(*runs_b.front(), found.units_b),
-                           [&](const auto& slow, const auto& fast) {
-                             return chance_of_blocks(slow, fast, inflation, rows);
-                           });
-  constexpr std::size_t kFineBlocks = 64;
-  const std::size_t fine = std::min({kFineBlocks, runs_a.front()->size(), runs_b.front()->size()});
   found.chance =
-      std::max(found.chance, both_ways(logs_of_blocks(*runs_a.front(), fine),
-                                       logs_of_blocks(*runs_b.front(), fine), chance_by_noise));
+      both_ways(logs_of_blocks(times_a, found.units_a), logs_of_blocks(times_b, found.units_b),
+                [&](const auto& slow, const auto& fast) {
+                  return chance_of_blocks(slow, fast, inflation, rows);
+                });
+  constexpr std::size_t kFineBlocks = 64;
+  const std::size_t fine = std::min({kFineBlocks, times_a.size(), times_b.size()});
+  found.chance = std::max(found.chance, both_ways(logs_of_blocks(times_a, fine),
+                                                  logs_of_blocks(times_b, fine), chance_by_noise));
   return found;
 }
 

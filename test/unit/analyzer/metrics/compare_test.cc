@@ -101,6 +101,33 @@ bool has_finding(const std::vector<Change>& changes) {
                      [](const Change& change) { return change.is_significant(); });
 }
 
+// Iterations of 20 ms that vary by half a percent, and by `factor` of it from the 41st on.
+IterationTimes iterations_that_become(double factor, std::uint64_t seed) {
+  Generator generator(seed);
+  IterationTimes made;
+  made.duration_ns.emplace_back();
+  for (int i = 0; i < 120; ++i) {
+    constexpr double kUsual_ns = 20e6;
+    made.duration_ns.front().push_back(kUsual_ns * (i < 40 ? 1 : factor) *
+                                       std::exp(0.005 * generator.normal()));
+  }
+  return made;
+}
+
+TEST_CASE("a run that goes to another level at a moment has changed, and that is no noise") {
+  const auto change = compare(iterations_that_become(1, 1), iterations_that_become(1.35, 2));
+  REQUIRE(change);
+  CHECK(change->is_significant());
+  CHECK(change->percent() > 30);
+  const auto back = compare(iterations_that_become(1.35, 3), iterations_that_become(1, 4));
+  REQUIRE(back);
+  CHECK(back->is_significant());
+  CHECK(back->percent() < -20);
+  const auto none = compare(iterations_that_become(1, 5), iterations_that_become(1, 6));
+  REQUIRE(none);
+  CHECK_FALSE(none->is_significant());
+}
+
 TEST_CASE("Student's t, by tables and by hand") {
   CHECK(student_upper_tail(0, 5) == Approx(0.5));
   CHECK(student_upper_tail(1, 1) == Approx(0.25));  // Cauchy's distribution
