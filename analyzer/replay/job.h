@@ -65,6 +65,7 @@ struct JobRank {
   std::uint32_t file = 0;  // index into Traces::files
   std::uint32_t first_kernel = 0;
   std::uint32_t kernel_count = 0;
+  std::uint32_t step_length = 0;  // kernels of each step that the application names; 0: not known
 };
 
 struct Job {

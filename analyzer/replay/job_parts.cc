@@ -12,6 +12,7 @@
 #include "analyzer/facts/flow.h"
 #include "analyzer/facts/groups.h"
 #include "analyzer/match/verdict/describe.h"
+#include "analyzer/metrics/iterations/named_turns.h"
 #include "analyzer/metrics/rows/rows.h"
 #include "analyzer/model/parallel.h"
 
@@ -198,7 +199,7 @@ class Builder {
         last_on.clear();
         const metrics::GlobalRank& who = who_.all()[one.rank];
         const model::Process& process = traces_.files[who.file].process;
-        job.ranks.push_back({who.label, process.host, process.pid, who.file, i, 0});
+        job.ranks.push_back({who.label, process.host, process.pid, who.file, i});
       }
       ++job.ranks.back().kernel_count;
       Kernel kernel{one.start_ns, one.end_ns, one.call_ns, kNone, one.signature, 0, one.kind};
@@ -214,6 +215,14 @@ class Builder {
         kernel.start_ns = std::min(kernel.start_ns, std::max(kernel.call_ns, free_ns));
       }
       job.kernels.push_back(kernel);
+    }
+    for (JobRank& rank : job.ranks) {
+      const model::TraceFile& file = traces_.files[rank.file];
+      std::vector<std::int64_t> calls_ns;
+      for (const Kernel& kernel : job.kernels_of(rank)) {
+        calls_ns.push_back(kernel.call_ns);
+      }
+      rank.step_length = metrics::calls_of_step(traces_, file, std::move(calls_ns));
     }
   }
 

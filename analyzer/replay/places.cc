@@ -66,7 +66,11 @@ double unexplained_ns(const std::vector<std::int64_t>& gaps_ns, std::size_t leng
 }
 
 std::uint32_t find_length(const Job& job, const Role& role) {
-  const auto kernels = job.kernels_of(job.ranks[role.ranks.front()]);
+  const JobRank& first = job.ranks[role.ranks.front()];
+  if (first.step_length > 0) {
+    return first.step_length;
+  }
+  const auto kernels = job.kernels_of(first);
   const std::size_t count = std::min(kernels.size(), kKernelsCompared);
   const std::vector<std::int64_t> gaps_ns = typical_gaps(job, role, count);
   const double all_ns = static_cast<double>(

@@ -13,9 +13,10 @@ LAYERS = 4
 FLOATS = {"tp": 1 << 18, "dp": 1 << 22}
 
 
-def job(ranks=8, steps=6, slow=None, slower=1.0, has_calls=True, has_seq=True, skipped=0):
-    """Each step: layers that compute and all-reduce in pairs of ranks, then one all-reduce of all. A rank's
-    own computing takes `slower` times as long. Events by rank, and the length of the job in us."""
+def job(ranks=8, steps=6, slow=None, slower=1.0, has_calls=True, has_seq=True, skipped=0, has_pairs=True):
+    """Each step: layers that compute and all-reduce in pairs of ranks, or all ranks together, then one
+    all-reduce of all. A rank's own computing takes `slower` times as long. Events by rank, and the length of
+    the job in us."""
     generator = random.Random(7)
     ready_us = [1_000.0] * ranks
     events = [[] for _ in range(ranks)]
@@ -64,7 +65,9 @@ def job(ranks=8, steps=6, slow=None, slower=1.0, has_calls=True, has_seq=True, s
             for rank in range(ranks):
                 compute_us = COMPUTE_US * generator.gauss(1, 0.01)
                 ready_us[rank] += compute_us * (slower if rank == slow else 1)
-            for first in range(0, ranks, 2):
+            if not has_pairs:
+                all_reduce(list(range(ranks)), "dp", step, called_us)
+            for first in range(0, ranks if has_pairs else 0, 2):
                 all_reduce([first, first + 1], "tp", step, called_us)
         all_reduce(list(range(ranks)), "dp", step, called_us)
         for rank in range(ranks):

@@ -72,17 +72,36 @@ NamedTurns find_named_turns(const model::Traces& traces, const model::TraceFile&
     for (const Turn& turn : turns) {
       held += turn.end - turn.begin;
     }
-    if (turns.size() >= kLeastTurns && held > most) {
+    // PyTorch's profiler says itself what a step is, however few it saw.
+    const bool is_profiled = family == "ProfilerStep";
+    const std::size_t least = is_profiled ? 1 : kLeastTurns;
+    const bool are_alike =
+        turns.size() >= least && std::all_of(turns.begin(), turns.end(), [&](const Turn& turn) {
+          return turn.end - turn.begin == held / turns.size();
+        });
+    const std::size_t length = are_alike ? held / turns.size() : 0;
+    if (turns.size() >= least && held > most) {
       most = held;
-      found = {std::string(family), std::move(turns), 0};
-    } else if (family == "ProfilerStep" && turns.size() >= kLeastTurns &&
-               std::all_of(turns.begin(), turns.end(), [&](const Turn& turn) {
-                 return turn.end - turn.begin == held / turns.size();
-               })) {
-      found.length = held / turns.size();
+      found = {std::string(family), std::move(turns), length};
+    } else if (is_profiled && length > 0) {
+      found.length = length;
     }
   }
   return found;
+}
+
+std::uint32_t calls_of_step(const model::Traces& traces, const model::TraceFile& trace,
+                            std::vector<std::int64_t> calls_ns) {
+  if (trace.marks.empty()) {
+    return 0;
+  }
+  std::sort(calls_ns.begin(), calls_ns.end());
+  std::vector<OwnCall> calls;
+  calls.reserve(calls_ns.size());
+  for (const std::int64_t time_ns : calls_ns) {
+    calls.push_back({time_ns, 0, 0, 0});
+  }
+  return static_cast<std::uint32_t>(find_named_turns(traces, trace, calls).length);
 }
 
 }  // namespace ringside::metrics
