@@ -38,9 +38,9 @@ With `--format json`, all commands but `summary` print `schema_version`, `tool`,
 answer), `findings` (`severity`, `kind`, `text`), `tables` (by key, each with `rows` and `left_out`)
 and `notes` (what limits the answer). `--format csv` prints the first table, or the one that
 `--table` names. A name ends in its unit. A value that cannot be known is `null`, or empty in CSV.
-A rank is a number, or `host:pid` where none is known. In JSON a truth is `true` or `false`.
-Some columns are there only if the traces have something to show in them. `--align-report` adds the
-table `clocks`.
+A rank is a number, or `host:pid` where none is known; several ranks are an array in JSON. There a
+truth is `true` or `false`. Some columns are there only if the traces have something to show in them.
+`--align-report` adds the table `clocks`.
 
 Accept keys that you do not know: new ones may come at any time. `schema_version` rises when a reader
 of the older version would misread the newer one. Names may change until version 1.0.

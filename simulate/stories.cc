@@ -31,7 +31,7 @@ void take_other_type(Options& options) {
   Fault fault;
   fault.kind = FaultKind::kMismatch;
   fault.rank = kRank;
-  fault.at = 160;  // an AllReduce, in iteration 80
+  fault.at = 160;  // an AllReduce, in iteration 81
   fault.what = "datatype";
   options.faults.push_back(fault);
 }
@@ -57,9 +57,9 @@ void slow_a_link(Options& options) {
 }  // namespace
 
 const std::array<Story, 5> kStories = {{
-    {"late", "Rank 5 computes 8 ms longer than the others from iteration 40 on.", "stragglers",
+    {"late", "Rank 5 computes 8 ms longer than the others from iteration 41 on.", "stragglers",
      come_late},
-    {"hang", "Rank 5 stops in iteration 80, and all others wait for it.", "hang", stop_calling},
+    {"hang", "Rank 5 stops in iteration 81, and all others wait for it.", "hang", stop_calling},
     {"mismatch", "Rank 5 calls one AllReduce with another datatype than the others.", "match",
      take_other_type},
     {"slow-link",

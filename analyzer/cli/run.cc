@@ -177,7 +177,10 @@ std::string trouble_with_whole(std::string& text) {
   if (text.find('-') != text.npos) {
     return text + " is below 0";
   }
-  return text.find_first_not_of("0123456789") != text.npos ? text + " is no whole number" : "";
+  constexpr std::size_t kMostDigits = 18;
+  return text.find_first_not_of("0123456789") != text.npos ? text + " is no whole number"
+         : text.size() > kMostDigits                       ? text + " is too large"
+                                                           : "";
 }
 
 std::string trouble_with_size(std::string& text) {
@@ -203,7 +206,7 @@ std::string trouble_with_empty(std::string& text) {
 void refuse_odd_values(CLI::App& app) {
   for (CLI::Option* const option : app.get_options()) {
     const std::string kind = kind_of(*option);
-    if (kind == "COUNT" || kind == "ROWS" || kind == "RANKS" || kind == "PID") {
+    if (kind == "COUNT" || kind == "ROWS" || kind == "RANKS" || kind == "RANK" || kind == "PID") {
       option->transform(CLI::Validator(trouble_with_whole, ""));
     } else if (kind == "SIZE") {
       option->transform(CLI::Validator(trouble_with_size, ""));
@@ -338,6 +341,18 @@ ExitStatus run(int argc, char** argv) {
       std::find(commands.begin(), commands.end(), words.front()) == commands.end()) {
     tell("ringside: " + unexpected(app, words.front()));
     tell("Try `ringside --help`.");
+    return kExitUsage;
+  }
+  // The library would take the next word for the value.
+  if (const auto empty = std::find_if(words.begin(), words.end(),
+                                      [](const std::string& word) {
+                                        return word.starts_with("--") && word.ends_with('=') &&
+                                               word.find('=') + 1 == word.size();
+                                      });
+      empty != std::find(words.begin(), words.end(), "--") && empty != words.end()) {
+    tell("ringside " + words.front() + ": " + empty->substr(0, empty->size() - 1) +
+         ": the value is empty");
+    tell("Try `ringside " + words.front() + " --help`.");
     return kExitUsage;
   }
   try {

@@ -87,17 +87,34 @@ bool has_dumps(const fs::path& directory) {
   return false;
 }
 
+// The directory in this one that has traces, as `ringside demo` and runs below one directory leave
+// them; empty if there is none.
+std::string traces_below(const fs::path& directory) {
+  std::error_code error;
+  for (const auto& below : fs::directory_iterator(directory, error)) {
+    for (const auto& file : fs::directory_iterator(below.path(), error)) {
+      if (file.path().filename().string().starts_with("ringside.")) {
+        return below.path().string();
+      }
+    }
+  }
+  return {};
+}
+
 std::string nothing_there(const fs::path& directory, const DumpChoice& dumps) {
   if (!dumps.takes_others && !has_dumps(directory)) {
     return "no dump of PyTorch's Flight Recorder in this directory; their names end with the rank, "
            "as nccl_trace_rank_7, and TORCH_FR_DUMP_TEMP_FILE says where PyTorch writes them";
   }
   if (!has_dumps(directory)) {
+    const std::string below = traces_below(directory);
     return std::string("no Ringside traces (*.json, *.json.gz)") +
            (dumps.takes_dumps ? ", and no dumps of PyTorch's Flight Recorder (nccl_trace_rank_7),"
                               : "") +
-           " in this directory; set RINGSIDE_DIR to it when running the job, or name the directory "
-           "of the traces";
+           " in this directory; " +
+           (below.empty() ? "set RINGSIDE_DIR to it when running the job, or name the directory of "
+                            "the traces"
+                          : "name " + below + ", which has some");
   }
   return dumps.takes_dumps
              ? std::string(dumps.takes_others ? "no Ringside traces in this directory, and of"

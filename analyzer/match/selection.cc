@@ -63,12 +63,13 @@ bool chooses_operations(const Selection& selection) {
 }
 
 std::size_t select_files(const Selection& selection, model::Traces& traces) {
-  return std::erase_if(traces.files, [&](const model::TraceFile& file) {
+  traces.left_out = std::erase_if(traces.files, [&](const model::TraceFile& file) {
     const bool rank_chosen =
         selection.ranks.empty() ||
         (file.process.launcher_rank && has(selection.ranks, *file.process.launcher_rank));
     return !rank_chosen || !has(selection.hosts, file.process.host);
   });
+  return traces.left_out;
 }
 
 void select_operations(const Selection& selection, const model::Traces& traces,

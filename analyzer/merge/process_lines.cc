@@ -277,7 +277,7 @@ void ProcessLines::append_additions(std::uint64_t operation, std::uint32_t tid,
     // Within the slice, however a viewer rounds: at its end another one may begin.
     const std::int64_t at_ns =
         std::clamp(to_line_ns(end.at_ns), begin_ns, std::max(begin_ns, end_ns - 2));
-    if (has_extended_arrow_[next_arrow_end_] || to_line_ns(end.at_ns) < begin_ns) {
+    if (has_extended_arrow_[next_arrow_end_]) {
       continue;
     }
     has_extended_arrow_[next_arrow_end_] = true;

@@ -190,6 +190,7 @@ struct TraceFile {
 struct Traces {
   NameTable names;
   std::vector<TraceFile> files;  // sorted by path
+  std::size_t left_out = 0;      // files that were not chosen
 };
 
 }  // namespace ringside::model

@@ -81,6 +81,7 @@ Replays make_replays(JobParts&& parts, const model::Traces& traces, const match:
                      metrics::RowsBy by) {
   Replays replays;
   replays.coverage = parts.coverage;
+  replays.left_out = traces.left_out;
   replays.by = by;
   for (Job& job : make_jobs(std::move(parts), traces, matches)) {
     replays.runs.push_back(

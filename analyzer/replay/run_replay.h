@@ -58,6 +58,7 @@ class RunReplay {
 struct Replays {
   std::vector<std::unique_ptr<RunReplay>> runs;
   Coverage coverage;
+  std::size_t left_out = 0;  // traces that were not chosen, so that who waits for them is unknown
   metrics::RowsBy by = metrics::RowsBy::kCaller;  // what kinds differ by, too
 
   /// The run that took longest; NULL if nothing ran.

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
-#include <utility>
+#include <functional>
+#include <numeric>
+#include <optional>
 
 #include "analyzer/match/membership.h"
-#include "analyzer/match/verdict/describe.h"
 #include "analyzer/model/joined.h"
 #include "analyzer/report/document/columns.h"
 #include "analyzer/report/document/numbers.h"
@@ -15,24 +16,19 @@ namespace {
 
 constexpr std::size_t kHostsListed = 8;
 
-// "0-3, 8", in the order of the communicator's own ranks where that is not ascending.
-std::string global_rank_text(const match::Membership& membership) {
-  std::vector<std::uint32_t> ranks;
-  std::uint64_t unknown = 0;
+Ranks known_global_ranks(const match::Membership& membership) {
+  Ranks ranks;
   for (const auto& rank : membership.global_ranks) {
     if (rank) {
       ranks.push_back(*rank);
-    } else {
-      ++unknown;
     }
   }
-  std::sort(ranks.begin(), ranks.end());
-  std::string text = ranks.empty() ? "" : match::rank_list(ranks);
-  text.erase(0, text.find(' ') + 1);
-  if (unknown > 0) {
-    text += (text.empty() ? "" : " and ") + std::to_string(unknown) + " not known";
-  }
-  return text;
+  return ranks;
+}
+
+std::size_t count_unknown(const match::Membership& membership) {
+  return static_cast<std::size_t>(
+      std::count(membership.global_ranks.begin(), membership.global_ranks.end(), std::nullopt));
 }
 
 }  // namespace
@@ -59,7 +55,9 @@ Document communicators_document(const model::Traces& traces, const match::Matche
         [](auto& one) { return one.nranks_inferred ? Cell() : cell_of(one.nranks); }},
        {"ranks_seen", "seen", Shown::kInteger, [](auto& one) { return one.members.size(); }},
        {"global_ranks", "global ranks",
-        [&](auto& one) { return global_rank_text(memberships[place_of(one)]); }},
+        [&](auto& one) { return known_global_ranks(memberships[place_of(one)]); }},
+       {"global_ranks_unknown", "", Shown::kNot,
+        [&](auto& one) { return count_unknown(memberships[place_of(one)]); }},
        {"hosts", "hosts",
         [&](auto& one) { return model::joined(memberships[place_of(one)].hosts, kHostsListed); }},
        {"inside", "inside", Shown::kInteger,
@@ -73,6 +71,13 @@ Document communicators_document(const model::Traces& traces, const match::Matche
       "global ranks: the launcher's, else those of the largest communicator of the process; "
       "inside: "
       "the number of the smallest communicator that has all these ranks and more");
+  const std::size_t unknown =
+      std::transform_reduce(memberships.begin(), memberships.end(), std::size_t{0}, std::plus<>(),
+                            [](const auto& one) { return count_unknown(one); });
+  if (unknown > 0) {
+    document.notes.push_back("the global ranks of " + counted(unknown, "member") +
+                             " are not known");
+  }
   if (const std::string inferred = inferred_text(matches.communicators); !inferred.empty()) {
     document.notes.push_back(inferred);
   }

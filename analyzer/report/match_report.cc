@@ -78,8 +78,8 @@ class MatchDocument {
                {"verdict", "verdict"},
                {"differs_in", "differs in"},
                {"did", "did"},
-               {"ranks", "on"},
-               {"job_ranks", "of the job"},
+               {"ranks", "on", Shown::kRanks},
+               {"job_ranks", "of the job", Shown::kRanks},
                {"minority", "minority"},
                {"called_by", "called at"}},
               {}};
@@ -196,9 +196,9 @@ class MatchDocument {
     add_sides(label, std::uint64_t{communicator.run} + 1, i);
   }
 
-  Cell job_ranks_cell(std::uint32_t communicator, const std::vector<std::uint32_t>& ranks) const {
-    std::string list = job_ranks_.list(communicator, ranks);
-    return list.empty() ? Cell() : Cell(std::move(list));
+  Cell job_ranks_cell(std::uint32_t communicator, const Ranks& ranks) const {
+    Ranks of_job = job_ranks_.of_job(communicator, ranks);
+    return of_job.empty() ? Cell() : Cell(std::move(of_job));
   }
 
   std::vector<std::uint32_t> ranks_named_in(std::size_t i) const {
@@ -222,9 +222,9 @@ class MatchDocument {
     const auto add = [&](const std::string& did, const std::vector<std::uint32_t>& ranks,
                          const Cell& minority, const std::vector<match::Caller>& callers) {
       sides_.rows.push_back({label, run, subject, match::verdict_name(judgement.verdict),
-                             match::difference_name(judgement.difference), did,
-                             match::rank_list(ranks), job_ranks_cell(operation.communicator, ranks),
-                             minority, call_site_cell(traces_, callers)});
+                             match::difference_name(judgement.difference), did, ranks,
+                             job_ranks_cell(operation.communicator, ranks), minority,
+                             call_site_cell(traces_, callers)});
       frames_.add(label, judgement.difference == match::Difference::kFunction ? did : subject,
                   callers);
     };

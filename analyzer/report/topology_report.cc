@@ -27,19 +27,21 @@ using metrics::Topology;
 constexpr std::size_t kNamed = 8;      // of a list
 constexpr std::size_t kMostShown = 4;  // matrices and trees, for people; programs get all
 
-// "ranks 0-7", or the labels where numbers are not known.
-std::string ranks_text(const Topology& topology, const std::vector<std::uint32_t>& which) {
-  std::vector<std::uint32_t> numbers;
+std::vector<std::string> labels_of(const Topology& topology,
+                                   const std::vector<std::uint32_t>& which) {
   std::vector<std::string> labels;
+  labels.reserve(which.size());
   for (const std::uint32_t i : which) {
-    const RankGpu& rank = topology.ranks[i];
-    labels.push_back(rank.label);
-    if (rank.rank) {
-      numbers.push_back(*rank.rank);
-    }
+    labels.push_back(topology.ranks[i].label);
   }
-  return numbers.size() == labels.size() ? match::rank_list(numbers)
-                                         : model::joined(labels, kNamed);
+  return labels;
+}
+
+// "ranks 0-7", or the labels where numbers are not known.
+std::string ranks_text(const std::vector<std::string>& labels) {
+  const Cell cell = cell_of_ranks(labels);
+  const auto* const ranks = std::get_if<Ranks>(&cell);
+  return ranks != nullptr ? match::rank_list(*ranks) : model::joined(labels, kNamed);
 }
 
 std::string links_text(const Mesh& mesh, const std::string& link) {
@@ -57,14 +59,6 @@ std::string kind_text(const NvLinkDomain& domain, std::optional<metrics::MeshKin
   return std::string(metrics::kMeshKindNames[static_cast<std::size_t>(kind)]);
 }
 
-std::vector<std::string> labels_of(const Topology& topology, const NvLinkDomain& domain) {
-  std::vector<std::string> labels;
-  for (const std::uint32_t rank : domain.ranks) {
-    labels.push_back(topology.ranks[rank].label);
-  }
-  return labels;
-}
-
 Table domain_table(const Topology& topology, std::optional<metrics::MeshKind> assumed) {
   const auto of_pair = [](auto value) {
     return [=](const NvLinkDomain& domain) {
@@ -75,7 +69,8 @@ Table domain_table(const Topology& topology, std::optional<metrics::MeshKind> as
       "domains", "NVLink domains: ranks of one host, or of one fabric clique", topology.domains,
       {{"domain", "domain", &NvLinkDomain::name},
        {"hosts", "hosts", Shown::kInteger, [](auto& domain) { return domain.hosts.size(); }},
-       {"ranks", "ranks", [&](auto& domain) { return ranks_text(topology, domain.ranks); }},
+       {"ranks", "ranks", Shown::kRanks,
+        [&](auto& domain) { return cell_of_ranks(labels_of(topology, domain.ranks)); }},
        {"gpu", "GPU",
         [&](auto& domain) {
           std::set<std::string> models;
@@ -281,7 +276,7 @@ Table tree_table(const Topology& topology, std::size_t most_hosts) {
 void say_domains(const Topology& topology, std::optional<metrics::MeshKind> assumed,
                  const std::string& link, Document& document) {
   for (const NvLinkDomain& domain : topology.domains) {
-    const std::string ranks = ranks_text(topology, domain.ranks);
+    const std::string ranks = ranks_text(labels_of(topology, domain.ranks));
     if (domain.mesh && domain.ranks.size() > 1) {
       document.sentences.push_back(domain.name + ", " + ranks + ": " + kind_text(domain, assumed) +
                                    ", " + links_text(*domain.mesh, link) + '.');
@@ -308,7 +303,7 @@ void say_agreement(const Topology& topology, Document& document) {
     }
   }
   for (const auto& [reason, ranks] : unknown) {
-    document.notes.push_back(ranks_text(topology, ranks) + ": " + reason);
+    document.notes.push_back(ranks_text(labels_of(topology, ranks)) + ": " + reason);
   }
   if (known == 0) {
     document.sentences.emplace_back("The traces contain no topology.");
@@ -337,7 +332,7 @@ void add_matrices(const Topology& topology, const std::string& link, bool is_for
     ++number;
     if (domain.mesh && domain.ranks.size() > 1 && (!is_for_people || number <= kMostShown)) {
       document.tables.push_back(
-          mesh_table(*domain.mesh, labels_of(topology, domain),
+          mesh_table(*domain.mesh, labels_of(topology, domain.ranks),
                      "matrix" + (number == 1 ? "" : "_" + std::to_string(number)),
                      link + "s between the GPUs of " + domain.name));
     }

@@ -97,21 +97,24 @@ ReadChange read_change(const AskedChange& asked, const Job& job) {
   } else if (asked.network == "infinite") {
     read.question.network = Network::kInfinite;
   } else if (!asked.network.empty()) {
-    const char* const end = asked.network.data() + asked.network.size() - 1;
-    const auto [stop, error] =
-        std::from_chars(asked.network.data(), end, read.question.network_speed);
-    if (error != std::errc() || stop != end || *end != 'x' ||
-        !(read.question.network_speed > 0 && std::isfinite(read.question.network_speed))) {
-      read.wrong =
-          "--network: \"" + asked.network + "\" is none of 2x (or another factor), peak, infinite";
-      return read;
-    }
     read.question.network = Network::kScaled;
+    read.question.network_speed = network_speed(asked.network).value_or(1);
   }
   return read;
 }
 
-Document what_if_document(replay::RunReplay* run, const AskedChange& asked) {
+std::optional<double> network_speed(const std::string& asked) {
+  double speed = 0;
+  const char* const end = asked.data() + asked.size();
+  const auto [stop, error] = std::from_chars(asked.data(), end, speed);
+  return error == std::errc() && stop + 1 == end && *stop == 'x' && speed > 0 &&
+                 std::isfinite(speed)
+             ? std::optional(speed)
+             : std::nullopt;
+}
+
+Document what_if_document(const replay::Replays& replays, const AskedChange& asked) {
+  replay::RunReplay* const run = replays.longest();
   Document document{"what-if", {}, {}, {}, {}};
   if (run == nullptr) {
     document.sentences.push_back("No operation was seen to run from its start to its end.");
@@ -136,8 +139,10 @@ Document what_if_document(replay::RunReplay* run, const AskedChange& asked) {
   } else {
     const auto& worst = run->slow().worst;
     const std::optional<Finding> finding = slow_finding(*run);
-    document.sentences.push_back((finding ? finding->text : capitalised(nobody_sentence(*run))) +
-                                 ".");
+    const std::string unseen = unseen_sentence(replays);
+    document.sentences.push_back(
+        (finding ? finding->text : capitalised(unseen.empty() ? nobody_sentence(*run) : unseen)) +
+        ".");
     if (finding) {
       document.findings.push_back(*finding);
     }

@@ -26,9 +26,11 @@ struct ReadChange {
 };
 ReadChange read_change(const AskedChange& asked, const replay::Job& job);
 
-/// Answers what a job would take with that change, or all questions of the default table. `run`:
-/// NULL if nothing ran.
-Document what_if_document(replay::RunReplay* run, const AskedChange& asked);
+/// How fast a network that is asked for is: 2 of "2x". Nothing if the text is no factor above 0.
+std::optional<double> network_speed(const std::string& asked);
+
+/// Answers what the longest run would take with that change, or all questions of the default table.
+Document what_if_document(const replay::Replays& replays, const AskedChange& asked);
 
 }  // namespace ringside::report
 

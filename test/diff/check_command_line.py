@@ -176,7 +176,7 @@ def check_interrupted(ringside):
 def check_values(ringside):
     """A wrong value of an option is an error of the command line, in our words."""
     words = (("--top", "x", "x is no whole number"), ("--top", "-3", "-3 is below 0"),
-             ("--top", "nan", "nan is no whole number"), ("--rank", "x", "x is no number"),
+             ("--top", "nan", "nan is no whole number"), ("--rank", "x", "x is no whole number"),
              ("--min-bytes", "a x", "a x is no size, like 65536 or 64mb"),
              ("--min-bytes", "1e400", "1e400 is no size, like 65536 or 64mb"),
              ("--format", "xml", "xml is not one of table, json, csv, markdown"))
@@ -214,8 +214,29 @@ def check_values(ringside):
         result = ringside.run(command, option, "")
         said = f"ringside {command}: {option}: the value is empty\n"
         assert result.returncode == 2 and said in result.stderr, result
+        result = ringside.run(command, option + "=", "traces")
+        assert result.returncode == 2 and said in result.stderr, result
     result = ringside.run("match", "traces", "--rank")
-    assert result.returncode == 2 and "--rank: it needs a value (NUMBER)\n" in result.stderr, result
+    assert result.returncode == 2 and "--rank: it needs a value (RANK)\n" in result.stderr, result
+    for words, trouble in ((("summary", "--rank", "9" * 30), f"{'9' * 30} is too large"),
+                           (("what-if", "--network", "0x"), "0x is none of 2x"),
+                           (("what-if", "--network", "x"), "x is none of 2x")):
+        result = ringside.run(*words, "traces")
+        assert result.returncode == 2 and trouble in result.stderr, result
+    check_outputs_are_no_inputs(ringside)
+    (ringside.directory / "above").mkdir()
+    (ringside.directory / "above" / "traces").symlink_to("../traces")
+    result = ringside.run("summary", "above")
+    assert result.returncode == 3 and "; name above/traces, which has some\n" in result.stderr, result
+    # What a choice of ranks leaves out may be what was slow.
+    for command in ("stragglers", "what-if"):
+        said = ringside.stdout(command, "--rank", "3", "traces").splitlines()[0]
+        assert said.startswith("Who slows the job cannot be judged without the 23 traces"), said
+    # What was named and cannot be read is a part of the answer that is missing.
+    for words in (("summary",), ("stragglers",), ("calls",), ("report", "--force", "-o", "part.html"),
+                  ("export", "--force", "--csv", "part"), ("merge", "--force", "-o", "part.json")):
+        result = ringside.run(*words, "traces", "nowhere")
+        assert result.returncode == (1 if words == ("stragglers",) else 4), result
     assert ringside.stdout("help", "help") == ringside.stdout("--help")
     with open("/dev/full", "wb") as full:
         assert subprocess.run([ringside.program, "help"], check=False, stdout=full).returncode == 70
@@ -229,6 +250,16 @@ def check_values(ringside):
     (ringside.directory / "no_rings").mkdir()
     result = ringside.run("recover", "--job", "nope", "no_rings")
     assert result.returncode == 3 and "no rings are of the job" in result.stderr, result
+
+
+def check_outputs_are_no_inputs(ringside):
+    """Whatever is written, no file that is read is written over."""
+    trace = next((ringside.directory / "traces").glob("*.json"))
+    before = trace.read_bytes()
+    for words in (("merge", "-o"), ("reduce", "-o"), ("report", "-o"), ("export", "--sqlite")):
+        result = ringside.run(*words, str(trace), "--force", "traces")
+        assert result.returncode == 2 and "is one of the files to read" in result.stderr, result
+        assert trace.read_bytes() == before, words
 
 
 def check_quiet(ringside):

@@ -18,7 +18,7 @@ LIMIT_S = 60  # a story takes a tenth of a second
 
 # The first line of each story.
 STORIES = {
-    "late": r"Rank 5 \(host1\) slows the job by about \d+\.\d % .*, since iteration 40\.",
+    "late": r"Rank 5 \(host1\) slows the job by about \d+\.\d % .*, since iteration 41\.",
     "hang": r"Rank 5 \(host host1, pid 1005\) has not joined AllReduce #80 of communicator world; "
             r"7 ranks have waited for 120 s\.",
     "mismatch": r"Rank 5 called AllReduce #80 of communicator world with int32; the other seven "

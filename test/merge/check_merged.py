@@ -425,7 +425,7 @@ def check_errors(ringside, directory, merged):
     link.unlink()
     lines = trace.read_bytes().splitlines(keepends=True)
     trace.write_bytes(b"".join([*lines[:9], b'{"ph":"i","pid":\n', b"\0\xff\n", *lines[9:]]))
-    run(ringside, "merge", traces, "-o", merged, "--force")
+    run(ringside, "merge", traces, "-o", merged, "--force", status=4)
     expect(read(merged)[-1]["args"]["lines_left_out"] == 2, "damaged lines are not counted")
     run(ringside, "lint", merged)
 

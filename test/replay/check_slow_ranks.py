@@ -87,8 +87,7 @@ def main():
         else:
             counts["late"] += 1
             gain = truth["gain_percent"]
-            late = ", ".join(f"rank {rank}" for rank in truth["late"])
-            is_named = found is not None and found["ranks"] == late
+            is_named = found is not None and found["ranks"] == truth["late"]
             is_near = is_named and abs(found["cost_percent"] - gain) <= 0.3 * gain
             is_held = is_named and found["cost_least_percent"] <= gain <= found["cost_most_percent"]
             counts["named"] += is_named

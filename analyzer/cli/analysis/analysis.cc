@@ -89,7 +89,7 @@ void add_selection(CLI::App& command, match::Selection& selection) {
   command
       .add_option("--rank", selection.ranks,
                   "Only the trace of this rank, by the launcher's number; may be repeated")
-      ->type_name("NUMBER")
+      ->type_name("RANK")
       ->allow_extra_args(false)
       ->group(kSelectionGroup);
   command.add_option("--host", selection.hosts, "Only the traces of this host; may be repeated")
@@ -483,24 +483,33 @@ Analysis* keep_until_exit(std::unique_ptr<Analysis> analysis) {
   return kept->emplace_back(std::move(analysis)).get();
 }
 
-bool is_one_of(const std::string& path, const std::vector<std::string>& inputs,
-               const model::Traces& traces) {
+bool is_input(const std::string& command, const std::string& output,
+              const std::vector<std::string>& inputs, const model::Traces& traces) {
   const auto is_it = [&](const std::string& other) {
     std::error_code error;
-    return std::filesystem::equivalent(path, other, error) && !error;
+    return std::filesystem::equivalent(output, other, error) && !error;
   };
-  return std::any_of(inputs.begin(), inputs.end(), is_it) ||
-         std::any_of(traces.files.begin(), traces.files.end(), [&](const model::TraceFile& file) {
-           return is_it(file.path) ||
-                  std::any_of(file.later_paths.begin(), file.later_paths.end(), is_it);
-         });
+  const bool is_one =
+      std::any_of(inputs.begin(), inputs.end(), is_it) ||
+      std::any_of(traces.files.begin(), traces.files.end(), [&](const model::TraceFile& file) {
+        return is_it(file.path) ||
+               std::any_of(file.later_paths.begin(), file.later_paths.end(), is_it);
+      });
+  if (is_one) {
+    tell("ringside " + command + ": " + output + " is one of the files to read");
+  }
+  return is_one;
+}
+
+ExitStatus status_of_reading(const Analysis& analysis) {
+  return report::count_unread(analysis.traces, analysis.problems) == 0 ? kExitOk : kExitIncomplete;
 }
 
 ExitStatus status_of_verdicts(const Analysis& analysis, const AnalysisOptions& options) {
   const bool is_chosen = match::chooses_files(options.selection);
   const auto& files = analysis.traces.files;
   const bool is_whole =
-      report::count_unread(analysis.traces, analysis.problems) == 0 &&
+      status_of_reading(analysis) == kExitOk &&
       std::all_of(files.begin(), files.end(), [](const auto& file) { return file.closed; }) &&
       (is_chosen || match::most_ranks_without_trace(analysis.matches.communicators) == 0);
   return is_whole ? kExitOk : kExitIncomplete;
@@ -514,7 +523,7 @@ ExitStatus show_document(const report::Document& document, const AnalysisOptions
   std::string known;
   bool is_known = options.csv_table.empty();
   for (const report::Table& table : document.tables) {
-    known += ' ' + table.key;
+    known += (known.empty() ? " " : ", ") + table.key;
     is_known = is_known || table.key == options.csv_table;
   }
   if (!is_known) {
@@ -550,7 +559,7 @@ ExitStatus print_document(report::Document document, const Analysis& analysis,
   for (std::string& note : report::limits(analysis.traces, analysis.alignment)) {
     document.notes.push_back(std::move(note));
   }
-  return show_document(document, options, status);
+  return show_document(document, options, status == kExitOk ? status_of_reading(analysis) : status);
 }
 
 }  // namespace ringside::cli

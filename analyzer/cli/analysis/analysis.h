@@ -148,10 +148,13 @@ std::unique_ptr<Analysis> analyse(const AnalysisOptions& options);
 /// that.
 Analysis* keep_until_exit(std::unique_ptr<Analysis> analysis);
 
-/// Whether that file is one of those that were read, or one of the traces, by whatever name: it
-/// must not be written over.
-bool is_one_of(const std::string& path, const std::vector<std::string>& inputs,
-               const model::Traces& traces);
+/// Whether an output is one of the files that were read, by whatever name. Then says on stderr that
+/// `command` does not write over it.
+bool is_input(const std::string& command, const std::string& output,
+              const std::vector<std::string>& inputs, const model::Traces& traces);
+
+/// kExitIncomplete if a file or a line could not be read.
+ExitStatus status_of_reading(const Analysis& analysis);
 
 /// kExitIncomplete if an answer on all ranks rests on a part of them, or of their records.
 ExitStatus status_of_verdicts(const Analysis& analysis, const AnalysisOptions& options);

@@ -328,7 +328,7 @@ void add_what_if(CLI::App& app, Chosen& chosen) {
       app, "what-if", "Say what the job would take without a slow rank, or with a faster network",
       kWhatIfExample, options, chosen,
       [](const Analysis& analysis, const WhatIfOptions& chosen_options) {
-        return report::what_if_document(analysis.replays().longest(), chosen_options.asked);
+        return report::what_if_document(analysis.replays(), chosen_options.asked);
       },
       Judges::kFindings);
   add_kineto_option(command, *options);
@@ -342,7 +342,14 @@ void add_what_if(CLI::App& app, Chosen& chosen) {
       .add_option("--network", options->asked.network,
                   "A network so many times as fast (2x), as fast as its fastest transfers (peak), "
                   "or without any delay (infinite)")
-      ->type_name("SPEED");
+      ->type_name("SPEED")
+      ->check(CLI::Validator(
+          [](const std::string& text) {
+            return text == "peak" || text == "infinite" || report::network_speed(text)
+                       ? ""
+                       : text + " is none of 2x (or another factor), peak, infinite";
+          },
+          ""));
 }
 
 void add_iterations(CLI::App& app, Chosen& chosen) {

@@ -245,6 +245,9 @@ ExitStatus run_export(const ExportOptions& given) {
   if (analysis == nullptr) {
     return kExitNoInput;
   }
+  if (is_input("export", options.sqlite_path, analysis->inputs, analysis->traces)) {
+    return kExitUsage;
+  }
   const bool is_part = match::chooses_operations(options.selection);
   const report::ExportInput input{analysis->facts(), is_part};
   for (report::ExportSink* const sink : {database.get(), csv.get()}) {
@@ -252,7 +255,7 @@ ExitStatus run_export(const ExportOptions& given) {
       return kExitInternal;
     }
   }
-  ExitStatus status = kExitOk;
+  ExitStatus status = status_of_reading(*analysis);
   if (!options.chakra_directory.empty()) {
     if (is_of_dumps(*analysis)) {
       tell(
@@ -260,10 +263,11 @@ ExitStatus run_export(const ExportOptions& given) {
           "when an operation ran");
       return kExitNoInput;
     }
-    status = write_chakra(options, *analysis);
-    if (status != kExitOk && status != kExitIncomplete) {
-      return status;
+    const ExitStatus written = write_chakra(options, *analysis);
+    if (written != kExitOk && written != kExitIncomplete) {
+      return written;
     }
+    status = written == kExitOk ? status : written;
   }
   if (analysis->matches.unpaired > 0) {
     note("note: left out are sends and receives whose rank or peer is not known: " +
@@ -307,12 +311,7 @@ void add_export(CLI::App& app, Chosen& chosen) {
       ->type_name("PATH")
       ->allow_extra_args(false);
   command->add_flag("--force", options->force, "Replace what is there");
-  set_command(*command, kExportExample,
-              {{2, kUsageOrExists},
-               {3, kNothingFits},
-               {4,
-                "--chakra: a trace of PyTorch's profiler or an execution trace of PyTorch was left "
-                "out, or could not be read to its end"}},
+  set_command(*command, kExportExample, {{2, kUsageOrExists}, {3, kNothingFits}, {4, kRestsOnPart}},
               options, chosen, run_export);
 }
 

@@ -36,7 +36,7 @@ constexpr char kExporterExample[] =
     "Serves the metrics of all processes with the plugin on this host, at one port, to "
     "Prometheus, the OpenTelemetry Collector or whatever reads their format. It asks the "
     "processes through their control sockets at each scrape; it may be started before, while and "
-    "after jobs run, and holds nothing up. As root it asks the processes of all users, else "
+    "after jobs run, and delays nothing. As root it asks the processes of all users, else "
     "those of its own user. docs/live-metrics.md lists the metrics; examples/exporter has a "
     "systemd unit, a DaemonSet for Kubernetes, and configurations for Prometheus and the "
     "OpenTelemetry Collector. With --watch it also serves what `ringside watch` finds: stuck "

@@ -124,6 +124,9 @@ ExitStatus run_fr(const FrOptions& options) {
   if (!load_traces(options, analysis)) {
     return kExitNoInput;
   }
+  if (is_input("fr", options.output, analysis.inputs, analysis.traces)) {
+    return kExitUsage;
+  }
   if (options.lists_entries) {
     return list_entries(options, analysis);
   }

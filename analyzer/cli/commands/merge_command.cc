@@ -217,8 +217,7 @@ ExitStatus run_merge(const MergeOptions& options) {
   if (analysis == nullptr) {
     return kExitNoInput;
   }
-  if (is_one_of(options.output, analysis->inputs, analysis->traces)) {
-    tell("ringside merge: " + options.output + " is one of the traces");
+  if (is_input("merge", options.output, analysis->inputs, analysis->traces)) {
     return kExitUsage;
   }
   if (!choose_operations(options, *analysis)) {
@@ -272,9 +271,8 @@ ExitStatus run_merge(const MergeOptions& options) {
   if (!is_quiet()) {
     std::fputs(model::printable_lines(text).c_str(), stderr);
   }
-  // An overview is made of what analyse() has read.
   const bool is_whole = lines.unread == 0 && analysis->unused_profiles == 0 &&
-                        (!options.overview || analysis->problems.files().empty());
+                        status_of_reading(*analysis) == kExitOk;
   return is_whole ? kExitOk : kExitIncomplete;
 }
 

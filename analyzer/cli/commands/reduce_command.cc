@@ -122,8 +122,7 @@ ExitStatus run_reduce(const ReduceOptions& options) {
   const load::Inputs inputs = load::find_inputs(options.inputs, problems);
   // The partial knows nothing of files that are not there, so its readers could not report them.
   const bool are_there = problems.files().empty();
-  if (is_one_of(options.output, inputs.paths, {})) {
-    tell("ringside reduce: " + options.output + " is one of the files to read");
+  if (is_input("reduce", options.output, inputs.paths, {})) {
     return kExitUsage;
   }
   Written written;

@@ -55,8 +55,9 @@ std::optional<std::string> make_json(const ReportOptions& options, Analysis& ana
 
 // One run after the other: the traces of all need not fit into memory together. Nothing, after a
 // message on stderr, if one of them has no trace.
-std::optional<std::string> compare_runs(const ReportOptions& options) {
+std::optional<std::string> compare_runs(const ReportOptions& options, ExitStatus& status) {
   std::vector<report::ComparedRun> runs;
+  bool is_whole = true;
   for (const std::string& input : options.inputs) {
     ReportOptions one = options;
     one.inputs = {input};
@@ -64,10 +65,10 @@ std::optional<std::string> compare_runs(const ReportOptions& options) {
     if (analysis == nullptr) {
       return std::nullopt;
     }
-    if (is_one_of(options.output, analysis->inputs, analysis->traces)) {
-      tell("ringside report: " + options.output + " is one of the traces");
+    if (is_input("report", options.output, analysis->inputs, analysis->traces)) {
       return std::nullopt;
     }
+    is_whole = is_whole && status_of_reading(*analysis) == kExitOk;
     const BeforeFacts before = look_before_facts(one, *analysis);
     const report::Summary summary = analysis->summary(true);
     report::ComparedRun run;
@@ -81,6 +82,7 @@ std::optional<std::string> compare_runs(const ReportOptions& options) {
     run.notes = report::limits(analysis->traces, analysis->alignment);
     runs.push_back(std::move(run));
   }
+  status = is_whole ? kExitOk : kExitIncomplete;
   return report::comparison_json(runs);
 }
 
@@ -93,17 +95,17 @@ std::optional<std::string> find_data(const ReportOptions& options, ExitStatus& s
       status = kExitUsage;
       return std::nullopt;
     }
-    return compare_runs(options);
+    return compare_runs(options, status);
   }
   const auto analysis = analyse(options);
   if (analysis == nullptr) {
     return std::nullopt;
   }
-  if (is_one_of(options.output, analysis->inputs, analysis->traces)) {
-    tell("ringside report: " + options.output + " is one of the traces");
+  if (is_input("report", options.output, analysis->inputs, analysis->traces)) {
     status = kExitUsage;
     return std::nullopt;
   }
+  status = status_of_reading(*analysis);
   return make_json(options, *analysis);
 }
 
@@ -137,7 +139,7 @@ ExitStatus run_report(const ReportOptions& given) {
   if (options.output != "-") {
     note(options.output + ": " + report::human_bytes(output.bytes()));
   }
-  return kExitOk;
+  return status;
 }
 
 }  // namespace

@@ -210,11 +210,14 @@ std::string call_sites(const model::Traces& traces, const std::vector<Caller>& c
   return model::joined(sites, kListed);
 }
 
-std::string rank_list(const std::vector<std::uint32_t>& ranks) {
-  constexpr std::size_t kListed = 8;
-  std::string text = ranks.size() == 1 ? "rank" : "ranks";
+std::string rank_ranges(std::vector<std::uint32_t> ranks, std::size_t most) {
+  std::sort(ranks.begin(), ranks.end());
+  std::string text;
   std::size_t listed = 0;
-  for (std::size_t i = 0; i < ranks.size() && listed < kListed; ++listed) {
+  for (std::size_t i = 0; i < ranks.size(); ++listed) {
+    if (listed == most) {
+      return text + " and " + std::to_string(ranks.size() - i) + " more";
+    }
     std::size_t last = i;
     while (last + 1 < ranks.size() && ranks[last + 1] == ranks[last] + 1) {
       ++last;
@@ -222,14 +225,16 @@ std::string rank_list(const std::vector<std::uint32_t>& ranks) {
     if (last - i < 2) {  // a range of two is written as two ranks
       last = i;
     }
-    text += (i == 0 ? " " : ", ") + std::to_string(ranks[i]) +
+    text += (i == 0 ? "" : ", ") + std::to_string(ranks[i]) +
             (last > i ? '-' + std::to_string(ranks[last]) : "");
     i = last + 1;
-    if (listed + 1 == kListed && i < ranks.size()) {
-      text += " and " + std::to_string(ranks.size() - i) + " more";
-    }
   }
   return text;
+}
+
+std::string rank_list(const std::vector<std::uint32_t>& ranks) {
+  constexpr std::size_t kListed = 8;
+  return (ranks.size() == 1 ? "rank " : "ranks ") + rank_ranges(ranks, kListed);
 }
 
 std::string_view function_name(const model::Traces& traces, const MatchedOperation& operation) {

@@ -58,7 +58,11 @@ std::string caller_text(const model::Traces& traces, model::NameId called_by);
 /// differ "a.py:1 in f (rank 0), b.py:9 in g (ranks 1-3)". Empty if there are no callers.
 std::string call_sites(const model::Traces& traces, const std::vector<Caller>& callers);
 
-/// Returns a text such as "rank 3" or "ranks 0, 2-7 and 90 more".
+/// Returns a text such as "0, 2-7"; behind `most` numbers and ranges the rest is counted:
+/// "0, 2-7 and 90 more".
+std::string rank_ranges(std::vector<std::uint32_t> ranks,
+                        std::size_t most = static_cast<std::size_t>(-1));
+/// The same with a word, of eight numbers and ranges at most: "rank 3", "ranks 0, 2-7 and 90 more".
 std::string rank_list(const std::vector<std::uint32_t>& ranks);
 
 /// Returns what the operation does: "AllReduce", "AlltoAll" for a group of sends and receives that

@@ -26,7 +26,7 @@ void FrameTable::finish(const model::Traces& traces, Document& document) const {
                  "The stacks of these calls, the innermost frame first",
                  {{"communicator", "communicator"},
                   what_,
-                  {"ranks", "on"},
+                  {"ranks", "on", Shown::kRanks},
                   {"number", "number", Shown::kInteger},
                   {"frame", "frame"}},
                  {}};
@@ -37,8 +37,7 @@ void FrameTable::finish(const model::Traces& traces, Document& document) const {
     std::sort(sorted.begin(), sorted.end());
     std::uint64_t number = 0;
     for (const std::string_view frame : model::frames_of(traces.names.text(called_by))) {
-      table.rows.push_back(
-          {communicator, what, match::rank_list(sorted), ++number, std::string(frame)});
+      table.rows.push_back({communicator, what, sorted, ++number, std::string(frame)});
     }
   }
   document.tables.push_back(std::move(table));

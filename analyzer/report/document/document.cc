@@ -7,6 +7,7 @@
 #include <cmath>
 #include <cstdio>
 
+#include "analyzer/match/verdict/describe.h"
 #include "analyzer/model/printable.h"
 #include "analyzer/report/document/json_writer.h"
 #include "analyzer/report/document/numbers.h"
@@ -32,7 +33,12 @@ double as_double(const Cell& cell) {
 }
 
 bool is_number(const Cell& cell) {
-  return cell.index() >= 2 && !std::holds_alternative<bool>(cell);
+  return cell.index() >= 2 && !std::holds_alternative<bool>(cell) &&
+         !std::holds_alternative<Ranks>(cell);
+}
+
+bool is_text(Shown shown) {
+  return shown == Shown::kText || shown == Shown::kRank || shown == Shown::kRanks;
 }
 
 const char* truth_text(bool is_true) {
@@ -64,6 +70,9 @@ std::string shown(const CellColumn& column, const Cell& cell) {
   }
   if (const auto* is_true = std::get_if<bool>(&cell)) {
     return truth_text(*is_true);
+  }
+  if (const auto* ranks = std::get_if<Ranks>(&cell)) {
+    return column.shown == Shown::kRanks ? match::rank_list(*ranks) : match::rank_ranges(*ranks);
   }
   if (!is_number(cell)) {
     return "-";
@@ -124,8 +133,7 @@ TextTable text_table(const Table& table) {
   for (const CellColumn& column : table.columns) {
     if (column.shown != Shown::kNot) {
       const auto turn = std::find(table.gives_way.begin(), table.gives_way.end(), column.key);
-      columns.push_back({column.title, column.unit,
-                         column.shown != Shown::kText && column.shown != Shown::kRank,
+      columns.push_back({column.title, column.unit, !is_text(column.shown),
                          turn == table.gives_way.end()
                              ? kGivesWayLast
                              : static_cast<std::size_t>(turn - table.gives_way.begin())});
@@ -245,6 +253,12 @@ void write_cell(JsonWriter& json, const CellColumn& column, const Cell& of_peopl
     json.text(column.key, *text);
   } else if (const auto* is_true = std::get_if<bool>(&cell)) {
     json.boolean(column.key, *is_true);
+  } else if (const auto* ranks = std::get_if<Ranks>(&cell)) {
+    json.begin_row(column.key);
+    for (const std::uint32_t rank : *ranks) {
+      json.integer({}, rank);
+    }
+    json.end_row();
   } else if (const auto* signed_value = std::get_if<std::int64_t>(&cell)) {
     json.integer(column.key, *signed_value);
   } else if (const auto* unsigned_value = std::get_if<std::uint64_t>(&cell)) {
@@ -290,6 +304,8 @@ std::string render_csv(const Table& table) {
         append_csv(text, *words);
       } else if (const auto* is_true = std::get_if<bool>(&cell)) {
         text += truth_text(*is_true);
+      } else if (const auto* ranks = std::get_if<Ranks>(&cell)) {
+        append_csv(text, match::rank_ranges(*ranks));
       } else if (is_number(cell)) {
         text += plain(table.columns[i], cell);
       }
@@ -314,6 +330,19 @@ std::optional<std::uint64_t> rank_number(std::string_view label) {
   const auto [end, error] = std::from_chars(label.data(), label.data() + label.size(), number);
   return error == std::errc() && end == label.data() + label.size() ? std::optional(number)
                                                                     : std::nullopt;
+}
+
+Cell cell_of_ranks(const std::vector<std::string>& labels) {
+  Ranks ranks;
+  std::string text;
+  for (const std::string& label : labels) {
+    text += (text.empty() ? "" : ", ") + label;
+    if (const auto number = rank_number(label)) {
+      ranks.push_back(static_cast<std::uint32_t>(*number));
+    }
+  }
+  std::sort(ranks.begin(), ranks.end());
+  return ranks.size() == labels.size() ? Cell(std::move(ranks)) : Cell(std::move(text));
 }
 
 std::string_view severity_name(Severity severity) {

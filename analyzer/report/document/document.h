@@ -27,6 +27,7 @@ enum class Shown : std::uint8_t {
   kDuration,  // nanoseconds, as "12.3 us"
   kMoment,    // nanoseconds since the epoch, as "12:34:56.789" (UTC)
   kRank,      // a text, of which JSON and CSV have the number: "rank 3"
+  kRanks,     // Ranks: "ranks 0-3 and 90 more", of which CSV has all numbers
   kNot,       // in JSON and CSV only
   kAbsent,    // nowhere
 };
@@ -40,23 +41,25 @@ struct CellColumn {
 };
 
 /// Nothing, where a value cannot be known: "-" in tables, null in JSON, empty in CSV.
-/// A truth is "yes" or "no" but in JSON.
-using Cell = std::variant<std::monostate, std::string, std::int64_t, std::uint64_t, double, bool>;
+/// A truth is "yes" or "no" but in JSON, where ranks, in their order, are an array of numbers.
+using Ranks = std::vector<std::uint32_t>;
+using Cell =
+    std::variant<std::monostate, std::string, std::int64_t, std::uint64_t, double, bool, Ranks>;
 
 /// Nothing if the text is empty.
 inline Cell text_cell(std::string_view text) {
   return text.empty() ? Cell() : Cell(std::string(text));
 }
 
-/// Makes a cell of a text, a number, a cell, or an optional one of these.
+/// Makes a cell of a text, a number, ranks, a cell, or an optional one of these.
 template <typename T>
 Cell cell_of(const T& value) {
   if constexpr (requires { value.has_value(); }) {
     return value ? cell_of(*value) : Cell();
   } else if constexpr (std::is_convertible_v<T, std::string_view>) {
     return std::string(std::string_view(value));
-  } else if constexpr (std::is_same_v<T, Cell> || std::floating_point<T> ||
-                       std::is_same_v<T, bool>) {
+  } else if constexpr (std::is_same_v<T, Cell> || std::is_same_v<T, Ranks> ||
+                       std::floating_point<T> || std::is_same_v<T, bool>) {
     return value;
   } else if constexpr (std::unsigned_integral<T>) {
     return std::uint64_t{value};
@@ -128,6 +131,9 @@ inline std::string human_duration(std::int64_t duration_ns) {
 
 /// The number in "rank 3"; nothing if the label is another, as "node1:4711" where none is known.
 std::optional<std::uint64_t> rank_number(std::string_view label);
+
+/// Ranks, if each label is a "rank 3"; else the text of all.
+Cell cell_of_ranks(const std::vector<std::string>& labels);
 
 /// "12:34:56.789" in UTC.
 std::string time_of_day(std::int64_t since_epoch_ns);

@@ -49,11 +49,11 @@ std::string slow_sentence(const Slow& slow, const Job& job) {
   if (slow.is_once()) {
     const double wall_ns = static_cast<double>(job.wall_ns());
     return text + ": once, by " + human_duration(slow.cost.best * wall_ns) + " in iteration " +
-           std::to_string(slow.first_slow) + " of " + std::to_string(slow.iterations);
+           std::to_string(slow.first_slow + 1) + " of " + std::to_string(slow.iterations);
   }
   if (slow.first_slow > slow.iterations / 10 &&
       2 * slow.slow_iterations > slow.iterations - slow.first_slow) {
-    text += ", since iteration " + std::to_string(slow.first_slow);
+    text += ", since iteration " + std::to_string(slow.first_slow + 1);
   } else if (2 * slow.slow_iterations < slow.iterations) {
     text += ", in " + std::to_string(slow.slow_iterations) + " of " +
             counted(slow.iterations, "iteration");
@@ -88,11 +88,17 @@ std::string nobody_sentence(const replay::RunReplay& run) {
   const std::optional<std::uint32_t>& few = run.slow().unjudged_iterations;
   return few ? "whether a rank slows the job cannot be judged: " + counted(*few, "iteration") +
                    (*few == 1 ? " was" : " were") +
-                   " recorded; `ringside run -- COMMAND` of a longer run records more"
+                   " recorded; a longer recording shows it (`ringside run -- COMMAND`, or more "
+                   "steps of the profiler)"
              : "no rank and no host slows the job by 2 % or more";
 }
 
 std::string unseen_sentence(const replay::Replays& replays) {
+  if (replays.left_out > 0) {
+    return "who slows the job cannot be judged without the " +
+           counted(replays.left_out, "trace that --rank and --host leave out",
+                   "traces that --rank and --host leave out");
+  }
   const replay::Coverage& coverage = replays.coverage;
   const std::string command = "; `ringside run -- COMMAND` records it";
   if (coverage.operations > 0 && coverage.seen == 0) {

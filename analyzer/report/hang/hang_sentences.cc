@@ -168,7 +168,7 @@ std::string HangSentences::difference(std::uint32_t operation) const {
     for (const match::Side& side :
          match::sides_of(traces_, hang_.matches, hang_.judgements, stuck.matched)) {
       if (side.did != "0") {
-        text += (text.empty() ? "" : ", ") + side.did + " on " + rank_ranges(side.ranks);
+        text += (text.empty() ? "" : ", ") + side.did + " on " + match::rank_list(side.ranks);
       }
     }
     return "The ranks together do not take as many elements as they give in " +
@@ -196,7 +196,7 @@ std::string HangSentences::difference(std::uint32_t operation) const {
   }
   std::string text;
   for (const auto& [what, ranks] : said) {
-    text += (text.empty() ? "" : ", ") + what + " on " + rank_ranges(ranks);
+    text += (text.empty() ? "" : ", ") + what + " on " + match::rank_list(ranks);
   }
   return "The ranks disagree in the " + stuck.differs + " of " + text_.name_of(operation) + ": " +
          text + "; " + text_.waited(operation) + '.';
@@ -335,7 +335,7 @@ std::string HangSentences::called_for(std::uint32_t operation) const {
   for (const std::uint32_t position : stuck.waiting) {
     ranks.push_back(hang_.positions[position].rank.value_or(0));
   }
-  return rank_ranges(ranks) + (ranks.size() == 1 ? " has, for " : " have, for ") +
+  return match::rank_list(ranks) + (ranks.size() == 1 ? " has, for " : " have, for ") +
          human_duration(stuck.waited_ns.value_or(0));
 }
 
@@ -410,9 +410,8 @@ std::string HangSentences::disagreement() const {
   for (std::size_t i = 0; i < hang_.cycle.size(); ++i) {
     const std::uint32_t operation = hang_.cycle[i];
     const bool is_one = hang_.operations[operation].waiting.size() == 1;
-    text += (i == 0 ? "" : "; ") + std::string(is_one ? "rank " : "ranks ") +
-            text_.waiting_ranks(operation) + (is_one ? " is" : " are") + " stuck in " +
-            text_.short_name_of(operation);
+    text += (i == 0 ? "" : "; ") + match::rank_list(text_.waiting_ranks(operation)) +
+            (is_one ? " is" : " are") + " stuck in " + text_.short_name_of(operation);
   }
   const std::uint32_t one = hang_.cycle.front();
   return text + (hang_.operations[one].waited_ns ? "; " + text_.waited(one) : "") + '.';

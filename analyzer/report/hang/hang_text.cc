@@ -21,23 +21,6 @@ constexpr std::size_t kNamed = 4;  // ranks whose host and process are told in a
 
 }  // namespace
 
-std::string rank_ranges(std::vector<std::uint32_t> ranks, bool with_word) {
-  std::sort(ranks.begin(), ranks.end());
-  std::string text = !with_word ? "" : ranks.size() == 1 ? "rank " : "ranks ";
-  for (std::size_t i = 0; i < ranks.size();) {
-    std::size_t last = i;
-    while (last + 1 < ranks.size() && ranks[last + 1] == ranks[last] + 1) {
-      ++last;
-    }
-    text += (i == 0 ? "" : ", ") + std::to_string(ranks[i]);
-    if (last > i) {
-      text += (last > i + 1 ? "-" : ", ") + std::to_string(ranks[last]);
-    }
-    i = last + 1;
-  }
-  return text;
-}
-
 const char* cause_name(Cause cause) {
   constexpr std::array<const char*, 7> kNames = {"mismatch", "deadlock",  "not_joined", "not_begun",
                                                  "waits",    "undecided", "all_joined"};
@@ -140,22 +123,24 @@ std::vector<match::Caller> HangText::callers(std::uint32_t operation) const {
                            hang_.matches.operations[hang_.operations[operation].matched]);
 }
 
-std::string HangText::waiting_ranks(std::uint32_t operation) const {
+std::vector<std::uint32_t> HangText::waiting_ranks(std::uint32_t operation) const {
   std::vector<std::uint32_t> ranks;
   for (const std::uint32_t position : hang_.operations[operation].waiting) {
     ranks.push_back(hang_.positions[position].rank.value_or(0));
   }
-  return rank_ranges(ranks, false);
+  std::sort(ranks.begin(), ranks.end());
+  return ranks;
 }
 
-std::string HangText::not_joined_ranks(std::uint32_t operation) const {
+std::vector<std::uint32_t> HangText::not_joined_ranks(std::uint32_t operation) const {
   std::vector<std::uint32_t> ranks;
   for (const Blocker& blocker : hang_.operations[operation].blockers) {
     if (blocker.why == Blocker::Why::kNotJoined) {
       ranks.push_back(hang_.positions[blocker.position].rank.value_or(0));
     }
   }
-  return rank_ranges(ranks, false);
+  std::sort(ranks.begin(), ranks.end());
+  return ranks;
 }
 
 std::vector<std::uint32_t> HangText::unread_ranks(std::uint32_t operation) const {
@@ -176,7 +161,7 @@ std::string HangText::unknown_ranks(std::uint32_t operation) const {
   for (std::size_t i = 0; i < metrics::kUnknownCount; ++i) {
     const std::vector<std::uint32_t> ranks = i == 0 ? unread_ranks(operation) : stuck.unknown[i];
     if (!ranks.empty()) {
-      text += (text.empty() ? "" : "; ") + rank_ranges(ranks) + ": " + why[i];
+      text += (text.empty() ? "" : "; ") + match::rank_list(ranks) + ": " + why[i];
     }
   }
   return text;

@@ -39,8 +39,8 @@ class HangText {
   std::string name_of(const model::Operation& operation) const;
   /// The ranks that called it, as far as they tell from where.
   std::vector<match::Caller> callers(std::uint32_t operation) const;
-  std::string waiting_ranks(std::uint32_t operation) const;
-  std::string not_joined_ranks(std::uint32_t operation) const;
+  std::vector<std::uint32_t> waiting_ranks(std::uint32_t operation) const;
+  std::vector<std::uint32_t> not_joined_ranks(std::uint32_t operation) const;
   /// Ranks that may have part in it, and of which no trace was read.
   std::vector<std::uint32_t> unread_ranks(std::uint32_t operation) const;
   /// Ranks of which nothing can be said, with the reasons; empty if there are none.
@@ -63,9 +63,6 @@ class HangText {
   const metrics::Hang& hang_;
   const JobRanks job_ranks_;
 };
-
-/// "rank 5", "ranks 0-3, 7".
-std::string rank_ranges(std::vector<std::uint32_t> ranks, bool with_word = true);
 
 const char* cause_name(Cause cause);
 const char* stage_name(metrics::Stage stage);

@@ -22,8 +22,8 @@ constexpr std::size_t kRows = 2048;
 constexpr std::int64_t kMostExact = std::int64_t{1} << 53;
 
 const char* shown_name(Shown shown) {
-  constexpr std::array<const char*, 7> kNames = {"text",     "integer", "number", "bytes",
-                                                 "duration", "moment",  "text"};
+  constexpr std::array<const char*, 8> kNames = {"text",     "integer", "number", "bytes",
+                                                 "duration", "moment",  "text",   "text"};
   return kNames[static_cast<std::size_t>(shown)];
 }
 
@@ -32,6 +32,9 @@ void write_page_cell(JsonWriter& json, const CellColumn& column, const Cell& cel
     json.text({}, *text);
   } else if (const auto* is_true = std::get_if<bool>(&cell)) {
     json.boolean({}, *is_true);
+  } else if (const auto* ranks = std::get_if<Ranks>(&cell)) {
+    json.text(
+        {}, column.shown == Shown::kRanks ? match::rank_list(*ranks) : match::rank_ranges(*ranks));
   } else if (const auto* signed_value = std::get_if<std::int64_t>(&cell)) {
     write_integer(json, *signed_value);
   } else if (const auto* unsigned_value = std::get_if<std::uint64_t>(&cell)) {

@@ -45,8 +45,8 @@ JobRanks::JobRanks(const model::Traces& traces,
   }
 }
 
-std::string JobRanks::list(std::uint32_t communicator,
-                           const std::vector<std::uint32_t>& ranks) const {
+std::vector<std::uint32_t> JobRanks::of_job(std::uint32_t communicator,
+                                            const std::vector<std::uint32_t>& ranks) const {
   const std::vector<std::uint32_t>& of_job = of_job_[communicator];
   std::vector<std::uint32_t> found;
   for (const std::uint32_t rank : ranks) {
@@ -54,7 +54,7 @@ std::string JobRanks::list(std::uint32_t communicator,
       found.push_back(of_job[rank]);
     }
   }
-  return found.empty() ? "" : match::rank_list(found);
+  return found;
 }
 
 std::string JobRanks::text(std::uint32_t communicator, std::vector<std::uint32_t> ranks) const {

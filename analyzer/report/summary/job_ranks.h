@@ -24,8 +24,9 @@ class JobRanks {
   const std::vector<std::uint32_t>& of(std::uint32_t communicator) const {
     return of_job_[communicator];
   }
-  /// "ranks 1, 3" for the ranks 0 and 1 of [1, 3]; empty if of() has none.
-  std::string list(std::uint32_t communicator, const std::vector<std::uint32_t>& ranks) const;
+  /// Of the ranks of a communicator; none if of() has none.
+  std::vector<std::uint32_t> of_job(std::uint32_t communicator,
+                                    const std::vector<std::uint32_t>& ranks) const;
   /// "Ranks 0, 1 of mesh_dp are ranks 1, 3 of the job": all of a small communicator, else those
   /// that are given, up to eight. Empty if of() has none.
   std::string text(std::uint32_t communicator, std::vector<std::uint32_t> ranks) const;

@@ -77,16 +77,16 @@ Table worst_table() {
 void add_worst(const RunReplay& run, Table& table) {
   const Slow& slow = *run.slow().worst;
   const replay::Job& job = run.job();
-  std::string ranks;
+  std::vector<std::string> labels;
   for (const std::uint32_t rank : slow.ranks) {
-    ranks += (ranks.empty() ? "" : ", ") + job.ranks[rank].label;
+    labels.push_back(job.ranks[rank].label);
   }
   constexpr const char* kGroups[] = {"rank", "host", "role", "several"};
   table.rows.push_back({std::uint64_t{job.run} + 1, names_of(slow, job),
-                        std::string(kGroups[static_cast<std::size_t>(slow.group)]), ranks,
-                        100 * slow.cost.best, 100 * slow.cost.least, 100 * slow.cost.most,
-                        std::uint64_t{slow.slow_iterations}, std::uint64_t{slow.iterations},
-                        std::uint64_t{slow.first_slow}});
+                        std::string(kGroups[static_cast<std::size_t>(slow.group)]),
+                        cell_of_ranks(labels), 100 * slow.cost.best, 100 * slow.cost.least,
+                        100 * slow.cost.most, std::uint64_t{slow.slow_iterations},
+                        std::uint64_t{slow.iterations}, std::uint64_t{slow.first_slow} + 1});
 }
 
 Table ranks_table(const Replays& replays) {
