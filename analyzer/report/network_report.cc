@@ -159,8 +159,9 @@ class NetworkReport {
           "No network transfers are recorded of the operations that were chosen.");
     } else if (network_.links.empty()) {
       sentences.emplace_back(
-          "No network transfers are recorded. Jobs on one host have none; to record those of "
-          "others, set RINGSIDE_EVENTS=default,steps.");
+          "No network transfers are recorded. Jobs on one host and profiles of PyTorch have none; "
+          "to "
+          "record those of other jobs, set RINGSIDE_EVENTS=default,steps.");
     } else if (!network_.has_steps) {
       sentences.emplace_back(
           "Only proxy operations are recorded, so waiting is in their times and no link is "

@@ -78,7 +78,7 @@ def job(ranks=8, steps=6, slow=None, slower=1.0, has_calls=True, has_seq=True, s
     return events, max(ready_us) - 1_000
 
 
-def files(ranks=8, named=True, has_groups=True, **of_job):
+def files(ranks=8, named=True, has_groups=True, has_host=False, **of_job):
     made = {}
     for rank, events in enumerate(job(ranks, **of_job)[0]):
         pairs = [{"pg_name": f"{1 + rank // 2}", "pg_desc": "mesh_tp", "pg_size": 2,
@@ -89,8 +89,12 @@ def files(ranks=8, named=True, has_groups=True, **of_job):
                                   "ranks": list(range(ranks))}, *pairs]
         host = rank * 2 // ranks
         name = f"node{host}_{100 + rank}.{1000 + rank}.pt.trace.json.gz" if named else f"rank{rank}.json.gz"
+        described = {}
+        if has_host:
+            info["nccl_version"] = "2.27.5"
+            described = {"host_name": f"node{host}"}
         text = json.dumps({"schemaVersion": 1, "distributedInfo": info, "baseTimeNanoseconds": BASE_NS,
-                           "traceEvents": events})
+                           **described, "traceEvents": events})
         made[f"profiles/{name}"] = gzip.compress(text.encode(), mtime=0)
     return made
 
@@ -155,6 +159,7 @@ def cases():
         "profiles-merge": ("merge -o - --top-slowest 2 " + slow, {}),
         "profiles-one-rank": (f"summary --no-findings {slow}/node0_100.1000.pt.trace.json.gz", {}),
         "profiles-no-groups": ("summary --no-findings profiles", files(named=False, has_groups=False)),
+        "profiles-host-name": ("summary --no-findings profiles", files(named=False, has_host=True)),
         "profiles-begin-later": ("match profiles", files(skipped=2)),
         "profiles-kernels-only": ("summary --no-findings profiles", files(ranks=2, has_calls=False)),
         "profiles-exchanges": ("summary profiles", exchanges()),

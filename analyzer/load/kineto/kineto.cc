@@ -243,6 +243,8 @@ void KinetoFile::take_member(std::string_view key, std::string_view text) {
     if (!base_ns) {
       trouble_ = "has a baseTimeNanoseconds that is no time";
     }
+  } else if (key == "host_name" && parse(text, value) && value.is_string()) {
+    host_ = value.get_string().value_unsafe();
   } else if (key == "distributedInfo" && parse(text, value) &&
              value.get_object().get(info) == simdjson::SUCCESS) {
     take_distributed(info);
@@ -251,6 +253,7 @@ void KinetoFile::take_member(std::string_view key, std::string_view text) {
 
 void KinetoFile::take_distributed(const object& info) {
   rank_ = integer_at(info, "rank");
+  nccl_version_ = text_at(info, "nccl_version");
   simdjson::dom::array groups;
   if (info["pg_config"].get_array().get(groups) != simdjson::SUCCESS) {
     return;

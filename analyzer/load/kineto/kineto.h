@@ -56,6 +56,9 @@ class KinetoFile {
   }
   /// It is to be added to since_base_ns(); 0 in older traces, whose times count from the epoch.
   std::int64_t base_ns() const { return base_ns_; }
+  /// host_name and distributedInfo.nccl_version; empty where they are not there.
+  const std::string& host() const { return host_; }
+  const std::string& nccl_version() const { return nccl_version_; }
   /// distributedInfo.pg_config.
   const std::vector<model::KinetoGroup>& groups() const { return groups_; }
   /// Elements of the array that are no event: damaged, or longer than an event may be.
@@ -81,6 +84,8 @@ class KinetoFile {
   std::optional<std::int64_t> rank_;
   std::set<std::int64_t> pids_;
   std::vector<model::KinetoGroup> groups_;
+  std::string host_;
+  std::string nccl_version_;
 };
 
 /// Whether a file with these first bytes may be one: it is cheap.

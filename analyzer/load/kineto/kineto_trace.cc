@@ -249,6 +249,8 @@ std::optional<std::string> read_kineto_trace(const std::string& path, model::Kin
   trace.rank = file.rank();
   trace.pid = file.pid();
   trace.groups = file.groups();
+  trace.host = file.host();
+  trace.nccl_version = file.nccl_version();
   trace.damaged += file.damaged();
   columns.settle_devices();
   settle(trace.operators, file.base_ns());

@@ -109,7 +109,9 @@ class ProfileTrace {
     std::error_code error;
     const auto size = std::filesystem::file_size(trace_.path, error);
     file_.size_bytes = error ? 0 : size;
-    const std::string_view host = host_of(trace_.path, trace_.pid);
+    process.nccl_version = trace_.nccl_version;
+    const std::string_view host =
+        trace_.host.empty() ? host_of(trace_.path, trace_.pid) : trace_.host;
     process.host = host.empty() ? std::string_view(model::kUnknownHost) : host;
     process.boot_id = host.empty() ? process.run_id : "";  // its clock may be any host's
     file_.path = trace_.path;

@@ -134,6 +134,7 @@ class HangFinder {
       const Stuck& stuck = front->second;
       const Front& at = hang_.positions[stuck.position].fronts[stuck.front];
       if (at.waited_ns && *at.waited_ns < min_age_ns_) {
+        hang_.younger_ns = std::max(hang_.younger_ns, *at.waited_ns);
         is_young = true;
         continue;
       }

@@ -86,6 +86,8 @@ struct KinetoTrace {
   std::optional<std::int64_t> rank;
   std::optional<std::int64_t> pid;
   std::vector<KinetoGroup> groups;
+  std::string host;          // empty where the profile does not name it
+  std::string nccl_version;  // the same
   NameTable names;
   std::vector<KinetoCall> operators;  // each of these in order of start
   std::vector<KinetoCall> annotations;

@@ -149,7 +149,11 @@ class HangReport {
       const std::uint64_t ranks = count_ranks([](const metrics::Position&) { return true; });
       sentences.push_back(hang_.untold.empty()
                               ? "Nothing is seen to be stuck: " + counted(ranks, "rank") + " in " +
-                                    counted(communicators.size(), "communicator") + "."
+                                    counted(communicators.size(), "communicator") +
+                                    (hang_.younger_ns > 0 ? "; the longest wait, of " +
+                                                                human_duration(hang_.younger_ns) +
+                                                                ", is shorter than --min-age."
+                                                          : ".")
                               : longest_silence());
       add_opposite_order();
       add_unaligned();
