@@ -141,7 +141,8 @@ def load(*paths: _Path, options: Sequence[str] = ()) -> Traces:
         stderr=subprocess.STDOUT,
     )
     told = done.stdout.decode("utf-8", "replace").strip()
-    if done.returncode != 0 or not os.path.exists(database):
+    parts_only = 4  # something could not be read: the warning below names it
+    if done.returncode not in (0, parts_only) or not os.path.exists(database):
         directory.cleanup()
         raise ValueError(told)
     errors = [line for line in told.splitlines() if line.startswith("error: ")]
