@@ -24,15 +24,15 @@ Cell known_bytes(std::uint64_t bytes) {
 
 // Of a link or a pair. Bounds are shown with two decimals, rounded so that they hold what they
 // held.
-constexpr auto lower_gb_s = [](auto* of) {
+constexpr auto kLowerThroughput = [](auto* of) {
   const std::optional<double> gb_s = of->throughput.least_gb_s();
   return gb_s ? Cell(std::floor(*gb_s * 100) / 100) : Cell();
 };
-constexpr auto upper_gb_s = [](auto* of) {
+constexpr auto kUpperThroughput = [](auto* of) {
   const std::optional<double> gb_s = of->throughput.most_gb_s();
   return gb_s ? Cell(std::ceil(*gb_s * 100) / 100) : Cell();
 };
-constexpr auto seen_by = [](auto* of) {
+constexpr auto kSeenBy = [](auto* of) {
   constexpr const char* kNames[] = {"both", "sender", "receiver", "proxy"};
   return kNames[static_cast<std::size_t>(of->throughput.seen_by)];
 };
@@ -216,9 +216,9 @@ class NetworkReport {
          {"flush_percent", "flush", Shown::kNumber, "%", 1, share(&Link::flush_ns)},
          {"slow_factor", "slower", Shown::kNumber, "times", 1,
           [](auto* link) { return link->slow ? Cell(link->slow->factor) : Cell(); }},
-         {"throughput_least_gb_s", "", Shown::kNot, lower_gb_s},
-         {"throughput_most_gb_s", "", Shown::kNot, upper_gb_s},
-         {"seen_by", "", Shown::kNot, seen_by},
+         {"throughput_least_gb_s", "", Shown::kNot, kLowerThroughput},
+         {"throughput_most_gb_s", "", Shown::kNot, kUpperThroughput},
+         {"seen_by", "", Shown::kNot, kSeenBy},
          {"trouble", "trouble", with_troubles ? Shown::kText : Shown::kAbsent,
           [&](auto* link) { return text_cell(trouble_text(*link, "; ")); }}},
         {"flush_percent", "steps", "proxy_operations", "bytes", "step_median_ns", "communicator",
@@ -254,9 +254,9 @@ class NetworkReport {
           [](auto* pair) { return pair->throughput.gb_s(); }},
          {"wait_ns", "waiting", Shown::kDuration, "", 0,
           [&](auto* pair) { return network_.has_steps ? Cell(pair->wait_ns) : Cell(); }},
-         {"throughput_least_gb_s", "", Shown::kNot, lower_gb_s},
-         {"throughput_most_gb_s", "", Shown::kNot, upper_gb_s},
-         {"seen_by", "", Shown::kNot, seen_by}}));
+         {"throughput_least_gb_s", "", Shown::kNot, kLowerThroughput},
+         {"throughput_most_gb_s", "", Shown::kNot, kUpperThroughput},
+         {"seen_by", "", Shown::kNot, kSeenBy}}));
     list.is_whole = true;
     list.left_out = left_out;
     for (const auto& [communicator, seen] : ranks) {

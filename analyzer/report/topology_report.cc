@@ -194,8 +194,9 @@ Table near_table(const Topology& topology, const model::TopologyFile& file) {
       {{"rank", "GPU", &RankGpu::label},
        {"host", "host", &RankGpu::host},
        {"numa_node", "node", Shown::kInteger, [](auto& rank) { return rank.gpu->numa_node; }},
-       {"nearest_adapters", "nearest adapters",
-        [&](auto& rank) { return text_cell(nearest[&rank - &topology.ranks[0]]); }}});
+       {"nearest_adapters", "nearest adapters", [&](auto& rank) {
+          return text_cell(nearest[static_cast<std::size_t>(&rank - &topology.ranks[0])]);
+        }}});
 }
 
 Table port_table(const Topology& topology) {

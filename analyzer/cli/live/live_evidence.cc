@@ -110,10 +110,10 @@ std::string who_does_not_wait(const StacksToTake& stacks,
   constexpr std::size_t kMostNamed = 4;
   std::vector<std::string> elsewhere;
   std::size_t waiting = 0;
-  for (const auto& [host, of_host] : stacks.processes) {
-    for (const StacksToTake::Process& process : of_host) {
+  for (const auto& of_host : stacks.processes) {
+    for (const StacksToTake::Process& process : of_host.second) {
       const auto line = std::find_if(evidence.begin(), evidence.end(), [&](const auto& one) {
-        return one.host == host && one.text.starts_with(process.subject + " was in ");
+        return one.host == of_host.first && one.text.starts_with(process.subject + " was in ");
       });
       if (line == evidence.end()) {
         continue;

@@ -48,14 +48,14 @@ struct Exposed {
 
 // Steps, or a part of them, and what they would gain without it.
 template <typename What>
-struct Spent {
+struct SpentOn {
   What what = {};
   std::int64_t spent_ns = 0;
   Gain gain = {};
 };
 
-constexpr auto least_gain = [](const auto& one) { return one.gain.least_ns; };
-constexpr auto most_gain = [](const auto& one) { return one.gain.most_ns; };
+constexpr auto kLeastGain = [](const auto& one) { return one.gain.least_ns; };
+constexpr auto kMostGain = [](const auto& one) { return one.gain.most_ns; };
 
 class Maker {
  public:
@@ -236,7 +236,7 @@ class Maker {
   }
 
   Table shares_table() const {
-    using Share = Spent<std::size_t>;
+    using Share = SpentOn<std::size_t>;
     std::vector<Share> shares;
     for (const std::size_t k : kinds_by_time(is_unsure())) {
       shares.push_back({k, spent_ns_[k], gain([&](const StepPath&, const StepPart& part) {
@@ -250,8 +250,8 @@ class Maker {
                   {"key", "", Shown::kNot, [](auto& one) { return kKindKeys[one.what]; }},
                   {"spent_ns", "time", Shown::kDuration, &Share::spent_ns},
                   percent_column<Share>(),
-                  {"gain_least_ns", "gain without it, least", Shown::kDuration, least_gain},
-                  {"gain_most_ns", "most", Shown::kDuration, most_gain}});
+                  {"gain_least_ns", "gain without it, least", Shown::kDuration, kLeastGain},
+                  {"gain_most_ns", "most", Shown::kDuration, kMostGain}});
     table.is_whole = true;
     return table;
   }
@@ -285,7 +285,7 @@ class Maker {
   }
 
   Table ranks_table() const {
-    struct Sum : Spent<std::uint32_t> {
+    struct Sum : SpentOn<std::uint32_t> {
       std::int64_t waited_ns = 0;
       std::uint64_t times = 0;
     };
@@ -323,8 +323,8 @@ class Maker {
                      percent_column<Sum>(),
                      {"times", "waited for", Shown::kInteger, "times", &Sum::times},
                      {"waited_ns", "waited for it", Shown::kDuration, &Sum::waited_ns},
-                     {"gain_least_ns", "gain if on time, least", Shown::kDuration, least_gain},
-                     {"gain_most_ns", "most", Shown::kDuration, most_gain}},
+                     {"gain_least_ns", "gain if on time, least", Shown::kDuration, kLeastGain},
+                     {"gain_most_ns", "most", Shown::kDuration, kMostGain}},
                     {"host", "spent_percent", "times"});
   }
 
@@ -365,7 +365,7 @@ class Maker {
                   std::string(metrics::function_of(facts_.traces(), operation)),
                   one.bytes.value_or(0), grouping.text_of(grouping.group_of(operation))};
     };
-    struct Sum : Spent<const Kind*> {
+    struct Sum : SpentOn<const Kind*> {
       std::uint64_t operations = 0;
       std::uint64_t on_path = 0;
       std::int64_t transfer_ns = 0;
@@ -396,10 +396,10 @@ class Maker {
     std::vector<Sum> kinds;
     for (auto& [kind, sum] : sums) {
       sum.what = &kind;
-      sum.gain = gain([&](const StepPath&, const StepPart& part) {
+      sum.gain = gain([&, what = sum.what](const StepPath&, const StepPart& part) {
         const auto found = on_path.find(part.operation);
         return part.kind == PathKind::kCommunication && found != on_path.end() &&
-               found->second == sum.what;
+               found->second == what;
       });
       kinds.push_back(sum);
     }
@@ -417,14 +417,14 @@ class Maker {
          {"transfer_ns", "transfer, all", Shown::kDuration, &Sum::transfer_ns},
          {"exposed_ns", "exposed", Shown::kDuration, &Sum::spent_ns},
          {"exposed_percent", "of the steps", Shown::kNumber, "%", 1, percent_column<Sum>().value},
-         {"gain_least_ns", "gain without it, least", Shown::kDuration, least_gain},
-         {"gain_most_ns", "most", Shown::kDuration, most_gain}},
+         {"gain_least_ns", "gain without it, least", Shown::kDuration, kLeastGain},
+         {"gain_most_ns", "most", Shown::kDuration, kMostGain}},
         {"exposed_percent", "communicator", "transfer_ns"});
   }
 
   Table work_table() const {
     using Key = std::tuple<PathKind, std::string, std::string, std::string, std::string>;
-    struct Sum : Spent<Key> {
+    struct Sum : SpentOn<Key> {
       std::uint64_t times = 0;
     };
     std::map<Key, Sum> sums;
