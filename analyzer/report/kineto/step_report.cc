@@ -448,6 +448,7 @@ class Maker {
       }
     }
     std::vector<Sum> order;
+    order.reserve(sums.size());
     for (const auto& [key, sum] : sums) {
       order.push_back(sum);
     }

@@ -120,6 +120,7 @@ auto part_of(Value value, double Figure::*part) {
 // more operations is chosen. 0 chooses all.
 std::vector<const Row*> rows_to_show(const std::vector<Row>& rows, std::size_t most) {
   std::vector<const Row*> chosen;
+  chosen.reserve(rows.size());
   for (const Row& row : rows) {
     chosen.push_back(&row);
   }
