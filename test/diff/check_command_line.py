@@ -232,6 +232,8 @@ def check_values(ringside):
     for command in ("stragglers", "what-if"):
         said = ringside.stdout(command, "--rank", "3", "traces").splitlines()[0]
         assert said.startswith("Who slows the job cannot be judged without the 23 traces"), said
+    result = ringside.run("report", "--baseline", "nowhere", "--force", "-o", "part.html", "traces")
+    assert result.returncode == 3, result
     # What was named and cannot be read is a part of the answer that is missing.
     for words in (("summary",), ("stragglers",), ("calls",), ("report", "--force", "-o", "part.html"),
                   ("export", "--force", "--csv", "part"), ("merge", "--force", "-o", "part.json")):

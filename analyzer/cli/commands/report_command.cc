@@ -105,8 +105,9 @@ std::optional<std::string> find_data(const ReportOptions& options, ExitStatus& s
     status = kExitUsage;
     return std::nullopt;
   }
-  status = status_of_reading(*analysis);
-  return make_json(options, *analysis);
+  auto json = make_json(options, *analysis);
+  status = json ? status_of_reading(*analysis) : status;
+  return json;
 }
 
 ExitStatus run_report(const ReportOptions& given) {

@@ -102,7 +102,7 @@ std::vector<live::WatchEvidence> evidence_of_hosts(const live::Choice& choice,
 
 namespace {
 
-// Of ranks without a communicator, by their stacks.
+// Returns the sentence on which ranks without a communicator wait for no other, by their stacks.
 std::string who_does_not_wait(const StacksToTake& stacks,
                               const std::vector<live::WatchEvidence>& evidence) {
   constexpr std::array<std::string_view, 5> kWaits = {"nccl", "bootstrap", "rendezvous",

@@ -39,7 +39,7 @@ struct StacksToTake {
   std::vector<live::WatchEvidence> take() const;
 };
 
-/// Those of the ranks at fault, and of one that waits.
+/// Returns those of the ranks at fault, and of one that waits.
 StacksToTake stacks_to_take(const live::Choice& choice, const std::vector<live::Reply>& replies,
                             const model::Traces& traces, const HangAnswer& answer);
 

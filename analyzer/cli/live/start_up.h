@@ -27,8 +27,8 @@ std::vector<live::StartingRank> say_start_up(const live::Choice& choice,
                                              const std::vector<live::Reply>& replies,
                                              const char* command);
 
-/// Of 16 of them on each host at most. Who of them is not in a call that waits for others is said
-/// behind their stacks.
+/// Returns those of 16 of them on each host at most. A sentence behind them says who is in no call
+/// that waits for others.
 StacksToTake stacks_of_start_up(const live::Choice& choice,
                                 const std::vector<live::StartingRank>& ranks);
 
