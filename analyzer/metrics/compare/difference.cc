@@ -202,7 +202,7 @@ TimesOfRun without_step(const TimesOfRun& times) {
   TimesOfRun logs(times.size());
   std::transform(times.begin(), times.end(), logs.begin(),
                  [](double time) { return std::log(time); });
-  // Of all cuts the one that leaves the least squares.
+  // The cut that leaves the least squares is taken.
   const double all = std::accumulate(logs.begin(), logs.end(), 0.0);
   double before = 0;
   double most = 0;

@@ -24,7 +24,7 @@ class JobRanks {
   const std::vector<std::uint32_t>& of(std::uint32_t communicator) const {
     return of_job_[communicator];
   }
-  /// Of the ranks of a communicator; none if of() has none.
+  /// Returns the ranks in the job of these ranks of a communicator; none if of() has none.
   std::vector<std::uint32_t> of_job(std::uint32_t communicator,
                                     const std::vector<std::uint32_t>& ranks) const;
   /// "Ranks 0, 1 of mesh_dp are ranks 1, 3 of the job": all of a small communicator, else those
