@@ -51,6 +51,8 @@ std::uint64_t Assembler::record(const RecordView& view, std::uint64_t operation,
     names_.announce(view.ring, view.id, {text, static_cast<std::size_t>(end - text)});
     return 0;
   }
+  // Before a row counts the record, too: an account may be made while rows are written.
+  ++counts_.consumed[index_of(view.type)];
   std::uint64_t joined = 0;
   try {
     const std::optional<std::uint64_t> found = join(view, operation, is_parent_lost);
@@ -59,9 +61,7 @@ std::uint64_t Assembler::record(const RecordView& view, std::uint64_t operation,
     }
     joined = found.value_or(operation);
     keep_limits(view.ts_ns);
-    ++counts_.consumed[index_of(view.type)];
   } catch (const std::bad_alloc&) {
-    ++counts_.consumed[index_of(view.type)];
     ++counts_.dropped_memory[index_of(view.type)];
   }
   return joined;

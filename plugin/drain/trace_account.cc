@@ -55,10 +55,12 @@ assemble::Account TraceAccount::make(bool final) const {
     const std::uint64_t consumed = assembler_.counts().consumed[type];
     const TypeAccount in_threads = counted_by_threads(type);
     TypeAccount& of = made.by_type[type] = taken(type);
-    // A record may count twice if memory was too short in the middle of it.
+    // A record may count twice if memory was too short in the middle of it, and so may a row.
     const std::uint64_t placed = of.placed() - of.dropped_memory;
-    of.dropped_memory = std::min(of.dropped_memory, consumed - placed);
-    of.held = consumed - placed - of.dropped_memory;
+    const std::uint64_t rest = consumed - std::min(consumed, placed);
+    of.produced = placed - std::min(consumed, placed);
+    of.dropped_memory = std::min(of.dropped_memory, rest);
+    of.held = rest - of.dropped_memory;
     if (final && memory_was_short_) {
       of.dropped_memory += std::exchange(of.held, 0);
     }

@@ -4,6 +4,7 @@
 #ifndef RINGSIDE_TEST_UNIT_PLUGIN_COLLECTING_SINK_H
 #define RINGSIDE_TEST_UNIT_PLUGIN_COLLECTING_SINK_H
 
+#include <functional>
 #include <vector>
 
 #include "plugin/assemble/sink.h"
@@ -24,8 +25,10 @@ class CollectingSink final : public assemble::Sink {
   std::vector<assemble::Mark> marks;
   std::uint64_t starts = 0;  ///< of all tallies
   std::uint64_t joined = 0;
+  std::function<void(const assemble::Tally&)> on_row = [](const assemble::Tally&) {};
 
   void row(const assemble::Row& row, const assemble::Tally& tally) override {
+    on_row(tally);
     std::visit(assemble::Overloaded{
                    [&](const assemble::OperationRow& of) { operations.push_back(*of.operation); },
                    [&](const assemble::Call* call) { calls.push_back(*call); },
