@@ -44,7 +44,7 @@ assemble::Account account_of(const journal::JournalImage& journal,
     const std::uint64_t stale = std::min(rest, replayed.stale[type]);
     of.stale += stale;
     // If the process lives, it may still write what is left.
-    (outcome.is_running ? of.in_rings : of.dropped_kill) = rest - stale;
+    (outcome.is_running ? of.in_rings : of.dropped_kill) += rest - stale;
     outcome.callbacks += of.produced;
     outcome.lost += of.dropped_kill;
   }

@@ -71,23 +71,42 @@ bool is_gone(const std::string& path) {
   return access(path.c_str(), F_OK) != 0 && errno == ENOENT;
 }
 
-// The process may have deleted segments after its last checkpoint. This moves their counts to
-// `rotated`.
-void rotate_what_is_gone(const SegmentPlaces& places, journal::JournalImage& journal) {
+// The checkpoint counts as written what is in files that are gone. The process may have deleted
+// segments since then: these count as rotated. If the current segment is gone as well, as that of a
+// flight recorder in memory, all of that has ended with the process.
+void count_what_is_gone(const SegmentPlaces& places, bool is_running,
+                        journal::JournalImage& journal) {
   journal::Checkpoint& known = journal.checkpoint;
+  const bool is_current_gone = known.trace_bytes != 0 && is_gone(places.path(known.segment));
+  std::uint64_t assemble::TypeAccount::*const fate =
+      !is_current_gone ? &assemble::TypeAccount::rotated
+      : is_running     ? &assemble::TypeAccount::held
+                       : &assemble::TypeAccount::dropped_kill;
+  journal::SegmentCounts kept{};
+  journal::SegmentCounts gone{};
+  std::uint64_t left = known.segment - std::min(known.segment, known.oldest_segment);
   for (const auto& [segment, counts] : journal.segment_counts) {
-    if (segment < known.oldest_segment || segment >= known.segment ||
-        !is_gone(places.path(segment))) {
-      continue;
+    if (segment >= known.oldest_segment && segment < known.segment) {
+      journal::SegmentCounts& sum = is_gone(places.path(segment)) ? gone : kept;
+      for (std::size_t type = 0; type < record::kAccountTypes; ++type) {
+        sum.written[type] += counts.written[type];
+        sum.merged[type] += counts.merged[type];
+      }
+      --left;
     }
-    for (std::size_t type = 0; type < record::kAccountTypes; ++type) {
-      assemble::TypeAccount& of = known.by_type[type];
-      const std::uint64_t written = std::min(of.written, counts.written[type]);
-      const std::uint64_t merged = std::min(of.merged, counts.merged[type]);
-      of.written -= written;
-      of.merged -= merged;
-      of.rotated += written + merged;
-    }
+  }
+  // The current segment has the rest, if all others are known.
+  const bool takes_rest = is_current_gone && left == 0;
+  for (std::size_t type = 0; type < record::kAccountTypes; ++type) {
+    assemble::TypeAccount& of = known.by_type[type];
+    const auto move = [&](std::uint64_t& from, std::uint64_t of_kept, std::uint64_t of_gone) {
+      const std::uint64_t moved =
+          takes_rest ? from - std::min(from, of_kept) : std::min(from, of_gone);
+      from -= moved;
+      of.*fate += moved;
+    };
+    move(of.written, kept.written[type], gone.written[type]);
+    move(of.merged, kept.merged[type], gone.merged[type]);
   }
 }
 
@@ -388,7 +407,7 @@ Outcome recover(const std::string& directory, const Options& options) {
     journal.checkpoint.segment = 1;
   }
   const SegmentPlaces places(journal, left);
-  rotate_what_is_gone(places, journal);
+  count_what_is_gone(places, outcome.is_running, journal);
   const std::uint64_t segment = journal.checkpoint.segment;
   const std::string into = directory_for(journal, left, options, outcome);
   outcome.trace = into + name_of(segment, places, options);

@@ -156,7 +156,9 @@ def cut_trace(options):
             else:
                 trace.unlink()
             require(said in house.recover(), f"recover does not say that the trace {said}")
-            house.account()
+            account = house.account()
+            require(left or not (house.sum(account, "written") or house.sum(account, "merged")),
+                    f"a trace that is gone counts as written: {account}")
             end = json.loads(trace.read_text(encoding="utf-8").splitlines()[-2])["args"]
             require(end["recovered"] and end["operations"] == 1000 and "marks_lost" not in end,
                     f"{end}")
@@ -164,6 +166,21 @@ def cut_trace(options):
             missing = end["operations"] - known["inputs"]["operations"]
             require(0 < missing == known["completeness"]["operations_lost"], f"{missing} are missing")
             require(known["completeness"]["files_losses_not_known"], "marks lost are said to be known")
+
+
+def flight_in_memory(options):
+    """A flight recorder that has no room in files ends with its process, and so do its callbacks."""
+    with House(options) as house:
+        process = house.begin_recording("sleep", 500, 100, RINGSIDE_FLIGHT_BYTES="512G")
+        wait_known(house, "1000 operations in the trace, 0 recovered")
+        live = house.account(*(house.root / "elsewhere").glob("*.json"))
+        called = sum(house.called(2).values())
+        require(house.sum(live, "held") == called, f"{called} callbacks are in its memory: {live}")
+        process.kill()
+        process.communicate(timeout=30)
+        require("is not there" in house.recover(), "recover does not say that the trace is gone")
+        account = house.account()
+        require(house.sum(account, "dropped_kill") == called, f"{called} callbacks are lost: {account}")
 
 
 def twice(options):
@@ -312,6 +329,7 @@ def recovery(options):
         nothing_written(options)
     unreadable_ring(options)
     cut_trace(options)
+    flight_in_memory(options)
     twice(options)
     remains(options)
     foreign(options)
