@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdlib>
 #include <cstring>
 #include <string>
 #include <thread>
@@ -84,6 +85,9 @@ void DrainThread::run() noexcept {
     survives([&]() RINGSIDE_REQUIRES(threads::kDrainThread) { cycle(true); });
   }
   session_.thread_ends();
+  if (application_has_ended_) {
+    std::exit(0);  // as the C library does when the last thread of a process ends
+  }
 }
 
 void DrainThread::move_to_place() {
@@ -108,7 +112,14 @@ bool DrainThread::wait(int idle_cycles) {
   }
   const std::chrono::milliseconds period(writer_.rings_fill_fast() ? 0 : period_ms);
   const bool is_idle = idle_cycles >= kIdleAfterCycles && !writer_.rings_fill_fast();
-  return session_.wait_for_work(period, is_idle ? std::max(kIdleWait, period) : period);
+  const bool is_wanted =
+      session_.wait_for_work(period, is_idle ? std::max(kIdleWait, period) : period);
+  constexpr std::chrono::seconds kLookEvery{1};
+  if (const threads::Clock::time_point now = threads::Clock::now(); now >= next_look_) {
+    next_look_ = now + kLookEvery;
+    application_has_ended_ = threads::application_has_ended();
+  }
+  return is_wanted && !application_has_ended_;
 }
 
 // Does one pass. `final`: the process exits, and the trace ends. Returns false if nothing was done.

@@ -55,6 +55,8 @@ class DrainThread {
   doors::HangAlarm hang_alarm_ RINGSIDE_GUARDED_BY(threads::kDrainThread);
   session::TakenNotes notes_ RINGSIDE_GUARDED_BY(threads::kDrainThread);
   topology::Probe probe_;
+  threads::Clock::time_point next_look_ RINGSIDE_GUARDED_BY(threads::kDrainThread);
+  bool application_has_ended_ RINGSIDE_GUARDED_BY(threads::kDrainThread) = false;
   bool probe_is_started_ RINGSIDE_GUARDED_BY(threads::kDrainThread) = false;
   bool machine_is_known_ RINGSIDE_GUARDED_BY(threads::kDrainThread) = false;
   bool all_were_closed_ RINGSIDE_GUARDED_BY(threads::kDrainThread) = false;

@@ -2,14 +2,21 @@
 #include "plugin/threads/background_thread.h"
 
 #include <array>
+#include <atomic>
+#include <cstdint>
+#include <cstdio>
 #include <cstdlib>
 #include <dirent.h>
+#include <fcntl.h>
 #include <memory>
 #include <new>
 #include <pthread.h>
 #include <sched.h>
+#include <string_view>
+#include <unistd.h>
 
 #include "plugin/posix/held_signals.h"
+#include "plugin/posix/own_descriptor.h"
 
 namespace ringside::threads {
 namespace {
@@ -59,13 +66,44 @@ void use_ordinary_policy() noexcept {
   }
 }
 
+// How many of these threads run, below the number of the process: the child of a fork has none.
+std::atomic<std::uint64_t> g_running{0};
+
+std::uint64_t running(std::uint64_t known) noexcept {
+  const std::uint64_t process = static_cast<std::uint64_t>(getpid()) << 32;
+  return known >> 32 == process >> 32 ? known : process;
+}
+
+void count_running(std::uint64_t by) noexcept {
+  std::uint64_t known = g_running.load(std::memory_order_relaxed);
+  while (!g_running.compare_exchange_weak(known, running(known) + by, std::memory_order_relaxed)) {
+  }
+}
+
+// A main thread that has ended stays as a zombie until the process ends.
+bool main_thread_has_ended() noexcept {
+  std::array<char, 512> text{};
+  std::snprintf(text.data(), text.size(), "/proc/self/task/%d/stat", static_cast<int>(getpid()));
+  const int file = posix::own_descriptor([&] { return open(text.data(), O_RDONLY | O_CLOEXEC); });
+  if (file < 0) {
+    return false;
+  }
+  const ssize_t size = read(file, text.data(), text.size());
+  close(file);
+  const std::string_view stat(text.data(), size > 0 ? static_cast<std::size_t>(size) : 0);
+  const std::size_t end_of_name = stat.rfind(')');
+  return end_of_name != std::string_view::npos && stat.substr(end_of_name).starts_with(") Z");
+}
+
 void* thread_main(void* given) noexcept {
   const Start start = *static_cast<Start*>(given);
   delete static_cast<Start*>(given);
   pthread_setname_np(pthread_self(), start.name);
   use_ordinary_policy();
   use_cpus_of_process();
-  return start.main(start.argument);
+  void* const result = start.main(start.argument);
+  count_running(-std::uint64_t{1});
+  return result;
 }
 
 }  // namespace
@@ -84,12 +122,28 @@ bool start_background_thread(const char* name, std::size_t stack_bytes, void* (*
   }
   const posix::HeldSignals held;  // the new thread inherits this
   pthread_t thread;
+  count_running(1);
   const bool runs = pthread_create(&thread, &attributes, thread_main, start) == 0;
   pthread_attr_destroy(&attributes);
   if (!runs) {
+    count_running(-std::uint64_t{1});
     delete start;
   }
   return runs;
+}
+
+bool application_has_ended() noexcept {
+  if (!main_thread_has_ended()) {
+    return false;
+  }
+  const std::unique_ptr<DIR, int (*)(DIR*)> tasks(opendir("/proc/self/task"), closedir);
+  std::uint64_t others = 0;
+  while (const dirent* const task = tasks != nullptr ? readdir(tasks.get()) : nullptr) {
+    const int tid = std::atoi(task->d_name);
+    others += tid != 0 && tid != getpid() ? 1 : 0;
+  }
+  const std::uint64_t ours = running(g_running.load(std::memory_order_relaxed)) & 0xFFFFFFFF;
+  return others != 0 && others <= ours;
 }
 
 }  // namespace ringside::threads

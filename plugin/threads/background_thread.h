@@ -14,6 +14,10 @@ namespace ringside::threads {
 bool start_background_thread(const char* name, std::size_t stack_bytes, void* (*main)(void*),
                              void* argument);
 
+/// Whether these threads alone are left: the main thread has ended by pthread_exit(), and so has
+/// every other thread of the application. Without them the process would have ended by now.
+bool application_has_ended() noexcept;
+
 }  // namespace ringside::threads
 
 #endif  // RINGSIDE_PLUGIN_THREADS_BACKGROUND_THREAD_H

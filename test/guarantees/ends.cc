@@ -271,6 +271,16 @@ int way_out(const Program& program) {
   std::exit(0);
 }
 
+int main_ends(const Program& program) {
+  static const Program copy = program;
+  static Loaded loaded(copy.path, copy.abi);
+  static void* const context = loaded.new_communicator(1);
+  std::thread([] {
+    Caller(loaded.plugin(), context, copy.rows[0]).operations(1000, 100);
+  }).detach();
+  pthread_exit(nullptr);
+}
+
 // The application's marks, and ranges that begin and end.
 void mark_and_range(const Loaded& loaded, int marks, int ranges) {
   const auto mark = reinterpret_cast<decltype(&ringside_mark)>(c_function(loaded, "ringside_mark"));

@@ -50,6 +50,7 @@ int main(int argc, char** argv) {
       {"fork", fork_while_recording},
       {"fork_without_atfork", fork_without_atfork},
       {"way_out", way_out},
+      {"main_ends", main_ends},
       {"trouble", trouble},
       {"many_threads", many_threads},
       {"short_of_memory", short_of_memory},

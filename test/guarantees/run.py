@@ -300,6 +300,12 @@ def exits(options):
             require(found == 2 * 1000, f"{how}: {found} operations of two threads")
             house.warnings(at_most=0)
             house.lint()
+    with House(options) as house:
+        house.run("main_ends")  # it would run for ever
+        house.whole_account()
+        house.no_rings()
+        require(house.operations() == 1000, f"{house.operations()} operations of the thread that goes on")
+        house.lint()
 
 
 def idle(options):

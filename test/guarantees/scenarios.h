@@ -43,6 +43,8 @@ int fork_while_recording(const Program& program);
 int fork_without_atfork(const Program& program);
 /// HOW OPERATIONS PAUSE_US: two threads record, and the process ends in one of many ways.
 int way_out(const Program& program);
+/// A thread records after the main thread has ended. The process ends with that thread.
+int main_ends(const Program& program);
 /// HOW: events, a condition of the system changes, events again.
 int trouble(const Program& program);
 /// COPY FILE: a second copy of the plugin is loaded from COPY, or with a slash at its end the
