@@ -6,6 +6,7 @@ import json
 import random
 import re
 import subprocess
+import sys
 import time
 
 from house import Failure, House, require
@@ -52,10 +53,31 @@ def run(options, thread, number, for_ever, steps=STEPS):
         return int(re.findall(r"no_memory: (\d+) allocations", house.said())[-1])
 
 
+# Calls init of version 6. Python is a program in C, and so are many that use NCCL.
+PROGRAM_IN_C = """
+import ctypes, sys, time
+plugin = ctypes.CDLL(sys.argv[1])
+table = (ctypes.c_void_p * 6).in_dll(plugin, "ncclProfiler_v6")
+init = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_uint64, ctypes.c_void_p, ctypes.c_char_p,
+                        ctypes.c_int, ctypes.c_int, ctypes.c_int, ctypes.c_void_p)(table[1])
+context, mask = ctypes.c_void_p(), ctypes.c_int()
+init(ctypes.addressof(context), 1, ctypes.addressof(mask), b"world", 1, 2, 0, None)
+"""
+
+
+def program_in_c(options):
+    """The C library takes memory for the thread-local variables of a libstdc++ that is loaded later, and
+    ends the process where there is none: an exception is enough."""
+    with House(options) as house:
+        house.command = [sys.executable, "-c", PROGRAM_IN_C]
+        house.run(LD_PRELOAD=options.no_memory, NO_MEMORY_THREAD="ringside", NO_MEMORY_FROM=1, NO_MEMORY_FOR_EVER=1)
+
+
 def memory(options):
     if options.sanitized or options.no_memory is None:
         print("memory: skipped, a sanitizer has an allocator of its own")
         return 77
+    program_in_c(options)
     chance = random.Random(options.seed)
 
     def one(thread, most, number, for_ever):
