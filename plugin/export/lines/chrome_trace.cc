@@ -222,14 +222,10 @@ void ChromeTrace::window(const Window& window, bool repeated) {
 }
 
 void ChromeTrace::row(const assemble::Row& row, const assemble::Tally& tally) {
-  std::visit(
-      assemble::Overloaded{[&](const assemble::OperationRow& of) {
-                             operations_.write(*of.operation, *of.communicator, tally);
-                           },
-                           [&](const assemble::Call* call) { operations_.write(*call, tally); },
-                           [&](const assemble::Mark* mark) { write(*mark, tally); },
-                           [&](const auto* child) { rows_.write(*child, tally); }},
-      row);
+  std::visit(assemble::Overloaded{[&](const assemble::OperationRow& of) { rows_.write(of, tally); },
+                                  [&](const assemble::Mark* mark) { write(*mark, tally); },
+                                  [&](const auto* of) { rows_.write(*of, tally); }},
+             row);
 }
 
 void ChromeTrace::account(const assemble::Account& account, std::int64_t ts_ns, bool final) {

@@ -2,7 +2,7 @@
 //
 // Writes a trace as Chrome trace lines (docs/trace-format.md). This class writes the lines that
 // describe a process: its first line and its last, threads, communicators, clocks, windows and the
-// account; and marks. Each kind of row has a class of its own. Used by one thread.
+// account; and marks. Used by one thread.
 #ifndef RINGSIDE_PLUGIN_EXPORT_LINES_CHROME_TRACE_H
 #define RINGSIDE_PLUGIN_EXPORT_LINES_CHROME_TRACE_H
 
@@ -17,7 +17,6 @@
 #include "plugin/assemble/sink.h"
 #include "plugin/export/lines/line_writer.h"
 #include "plugin/export/lines/machine_lines.h"
-#include "plugin/export/lines/operation_lines.h"
 #include "plugin/export/lines/process_facts.h"
 #include "plugin/export/lines/row_lines.h"
 #include "plugin/export/lines/row_names.h"
@@ -88,7 +87,6 @@ class ChromeTrace final : public assemble::Sink {
 
   LineWriter lines_;
   RowNames names_;
-  OperationLines operations_{lines_, names_};
   RowLines rows_{lines_, names_};
   std::string first_line_;
 };

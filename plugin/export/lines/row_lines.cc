@@ -4,10 +4,112 @@
 #include <algorithm>
 
 #include "plugin/assemble/event_names.h"
+#include "plugin/assemble/message_bytes.h"
 #include "plugin/record/encode.h"
 #include "ringside/trace_schema.h"
 
 namespace ringside::exporting {
+namespace {
+
+using assemble::kUnknownTime;
+
+constexpr std::string_view text_of(assemble::OperationKind kind) {
+  constexpr std::string_view kTexts[] = {"coll", "p2p", "ce", "api"};
+  return kTexts[static_cast<std::size_t>(kind)];
+}
+constexpr std::string_view text_of(assemble::TimesFrom from) {
+  constexpr std::string_view kTexts[] = {"gpu", "proxy", "proxy_queue", "enqueue"};
+  return kTexts[static_cast<std::size_t>(from)];
+}
+constexpr std::string_view text_of(assemble::OperationState state) {
+  constexpr std::string_view kTexts[] = {"completed", "started", "enqueued"};
+  return kTexts[static_cast<std::size_t>(state)];
+}
+
+void add_arguments(JsonText& line, const assemble::Operation& operation,
+                   const assemble::Communicator& communicator) {
+  using assemble::OperationKind;
+  line.raw(",\"args\":{\"op\":").integer(operation.number);
+  line.member("context", operation.context);
+  if (communicator.has_hash) {
+    line.member_hex("comm", communicator.hash);
+  }
+  if (communicator.rank_known || operation.kind != OperationKind::kApi) {
+    line.member("rank", operation.rank);
+  }
+  if (communicator.has_size) {
+    line.member("nranks", communicator.nranks);
+  }
+  line.member_string("kind", text_of(operation.kind)).member_string("func", operation.func);
+  if (operation.has_seq && assemble::can_be_told(operation.seq)) {
+    line.member("seq", operation.seq);
+  }
+  if (assemble::can_be_told(operation.count)) {
+    line.member("count", operation.count);
+  }
+  line.member_string("datatype", operation.datatype);
+  if (operation.has_bytes) {
+    line.member("bytes", operation.bytes);
+  }
+  if (operation.has_root) {
+    line.member("root", operation.root_or_peer);
+  }
+  if (operation.kind == OperationKind::kP2p) {
+    line.member("peer", operation.root_or_peer);
+  }
+  const std::pair<std::string_view, std::string_view> texts[] = {
+      {"algo", operation.algo}, {"proto", operation.proto}, {"variant", operation.variant}};
+  for (const auto& [key, value] : texts) {
+    if (!value.empty()) {
+      line.member_string(key, value);
+    }
+  }
+  const std::pair<std::string_view, int> numbers[] = {{"channels", operation.channels},
+                                                      {"warps", operation.warps},
+                                                      {"gpu_channels", operation.gpu_channels},
+                                                      {"gpu_rejected", operation.gpu_rejected}};
+  for (const auto& [key, value] : numbers) {
+    if (value != 0) {
+      line.member(key, value);
+    }
+  }
+  if (operation.group != 0) {
+    line.member("group", operation.group);
+  }
+  if (operation.stream != 0) {
+    line.member_hex("stream", operation.stream);
+  }
+  if (operation.user_tag != 0) {
+    line.member_hex("user_tag", operation.user_tag);
+  }
+  const std::pair<std::string_view, bool> flags[] = {
+      {"graph", operation.captured},        {"symmetric", operation.symmetric},
+      {"gpu_polled", operation.gpu_polled}, {"start_is_latest", operation.start_is_latest},
+      {"in_flight", operation.in_flight},   {"sampled_out", operation.sampled_out}};
+  for (const auto& [key, value] : flags) {
+    if (value) {
+      line.member_true(key);
+    }
+  }
+  if (operation.sample_of > 1) {
+    line.member("sample_of", operation.sample_of);
+  }
+  line.member("window", operation.window).member("tid", operation.call_tid);
+  const std::pair<std::string_view, std::int64_t> times[] = {
+      {"enqueue_start_ns", operation.enqueue_start_ns},
+      {"enqueue_end_ns", operation.enqueue_end_ns},
+      {"start_ns", operation.start_ns},
+      {"end_ns", operation.end_ns}};
+  for (const auto& [key, value] : times) {
+    if (value != kUnknownTime) {
+      line.member(key, value);
+    }
+  }
+  line.member_string("times_from", text_of(operation.times_from))
+      .member_string("state", text_of(operation.state));
+}
+
+}  // namespace
 
 JsonText& RowLines::begin(std::string_view category, std::string_view name,
                           const assemble::ChildRow& row) {
@@ -146,6 +248,85 @@ void RowLines::write(const assemble::CopyEngineRow& row, const assemble::Tally& 
         .raw(row.flag ? "true" : "false");
   }
   end(schema::kCategoryCopyEngine, name, row, tally);
+}
+
+void RowLines::write(const assemble::OperationRow& row, const assemble::Tally& tally) {
+  const assemble::Operation& operation = *row.operation;
+  const std::string_view name = names_.operations(operation.context);
+  const bool executed = operation.start_ns != kUnknownTime;
+  const std::int64_t outer_start_ns = executed
+                                          ? std::min(operation.start_ns, operation.enqueue_start_ns)
+                                          : operation.enqueue_start_ns;
+  const std::int64_t inner_start_ns = executed ? operation.start_ns : operation.enqueue_start_ns;
+  const std::int64_t inner_end_ns = executed ? operation.end_ns : operation.enqueue_end_ns;
+  const std::int64_t outer_end_ns = std::max(inner_end_ns, operation.enqueue_end_ns);
+
+  lines_.begin_async(schema::kCategoryOperation, name, operation.number, operation.tid,
+                     outer_start_ns);
+  lines_.end_without_args();
+  JsonText& line = lines_.begin_async(schema::kCategoryOperation, operation.func, operation.number,
+                                      operation.tid, inner_start_ns);
+  // The enqueue of an operation that was sampled out is not in the trace.
+  if (operation.kind != assemble::OperationKind::kApi && !operation.sampled_out) {
+    line.member_hex("bind_id", lines_.arrow_id(operation.number)).member_true("flow_in");
+  }
+  add_arguments(line, operation, *row.communicator);
+  lines_.end(tally);
+  if (inner_end_ns != kUnknownTime && !operation.in_flight) {
+    lines_.end_async(schema::kCategoryOperation, operation.func, operation.number, operation.tid,
+                     inner_end_ns);
+    lines_.end_async(schema::kCategoryOperation, name, operation.number, operation.tid,
+                     outer_end_ns);
+  }
+}
+
+void RowLines::write(const assemble::Call& call, const assemble::Tally& tally) {
+  const bool enqueue = record::is_coll_like(call.type);
+  name_ = call.type == record::EventType::kGroupApi       ? "group"
+          : call.type == record::EventType::kKernelLaunch ? "launch"
+          : call.type == record::EventType::kGroup        ? "enqueue group"
+          : enqueue                                       ? "enqueue "
+                                                          : "";
+  name_.append(enqueue || record::is_call(call.type) ? call.func : "");
+  const std::int64_t end_ns = std::max(call.end_ns, call.start_ns);
+  JsonText& line =
+      call.nests
+          ? lines_.begin_slice(schema::kCategoryApi, name_, call.tid, call.start_ns, end_ns)
+          : lines_.begin_async(schema::kCategoryApi, name_, call.id, call.tid, call.start_ns);
+  if (enqueue && !call.sampled_out) {  // the operation's line says the same
+    line.member_hex("bind_id", lines_.arrow_id(call.operation)).member_true("flow_out");
+  }
+  line.raw(",\"args\":{\"type\":").string(assemble::type_name(call.type));
+  line.member("id", call.id).member("context", call.context);
+  if (call.operation != 0) {
+    line.member("op", call.operation);
+  }
+  if (record::is_call(call.type)) {
+    line.member_string("func", call.func);
+    if (assemble::can_be_told(call.count)) {
+      line.member("count", call.count);
+    }
+    line.member_string("datatype", call.datatype);
+    if (call.func == "Broadcast" || call.func == "Reduce") {
+      line.member("root", call.root_or_depth);
+    }
+  }
+  if (call.type == record::EventType::kGroupApi) {
+    line.member("depth", call.root_or_depth);
+  }
+  if (call.stream != 0) {
+    line.member_hex("stream", call.stream);
+  }
+  if (call.captured) {
+    line.member_true("graph");
+  }
+  if (call.in_flight) {
+    line.member_true("in_flight");
+  }
+  lines_.end(tally);
+  if (!call.nests) {
+    lines_.end_async(schema::kCategoryApi, name_, call.id, call.tid, end_ns);
+  }
 }
 
 }  // namespace ringside::exporting

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The lines of an operation's proxy operations, steps and kernel channels, and of events that
-// belong to no operation.
+// The lines of all rows but marks: operations, the API calls and enqueues on the application's
+// threads, proxy operations, steps and kernel channels, and events that belong to no operation
+// (docs/trace-format.md).
 #ifndef RINGSIDE_PLUGIN_EXPORT_LINES_ROW_LINES_H
 #define RINGSIDE_PLUGIN_EXPORT_LINES_ROW_LINES_H
 
+#include <string>
 #include <string_view>
 
 #include "plugin/assemble/rows.h"
@@ -17,6 +19,8 @@ class RowLines {
  public:
   RowLines(LineWriter& lines, RowNames& names) : lines_(lines), names_(names) {}
 
+  void write(const assemble::OperationRow& row, const assemble::Tally& tally);
+  void write(const assemble::Call& call, const assemble::Tally& tally);
   void write(const assemble::ProxyOpRow& row, const assemble::Tally& tally);
   void write(const assemble::StepRow& row, const assemble::Tally& tally);
   void write(const assemble::KernelRow& row, const assemble::Tally& tally);
@@ -33,6 +37,7 @@ class RowLines {
 
   LineWriter& lines_;
   RowNames& names_;
+  std::string name_;  // of a call
 };
 
 }  // namespace ringside::exporting
