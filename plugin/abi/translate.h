@@ -244,50 +244,23 @@ int record_event_state(void* handle, int state, Args* args) noexcept {
   std::int32_t steps = 0;
   bool has_args = args != nullptr;
   if (has_args) {
-    // NOLINTBEGIN(bugprone-branch-clone): branches are alike only where a version lacks the member.
-    switch (which) {
-      case EventState::kCtrlIdle:
-      case EventState::kCtrlActive:
-      case EventState::kCtrlSleep:
-      case EventState::kCtrlWakeup:
-      case EventState::kCtrlAppend:
-      case EventState::kCtrlAppendEnd:
-        value =
-            static_cast<std::uint64_t>(static_cast<std::int64_t>(args->proxyCtrl.appendedProxyOps));
-        break;
-      case EventState::kSendPosted:
-      case EventState::kSendRemFifoWait:
-      case EventState::kSendTransmitted:
-      case EventState::kSendDone:
-      case EventState::kRecvPosted:
-      case EventState::kRecvReceived:
-      case EventState::kRecvTransmitted:
-      case EventState::kRecvDone:
-        if constexpr (requires { args->proxyOp; }) {
-          value = args->proxyOp.transSize;
-          steps = args->proxyOp.steps;
-        }
-        break;
-      case EventState::kStepSendGpuWait:
-      case EventState::kStepSendPeerWait:
-      case EventState::kStepSendWait:
-      case EventState::kStepRecvWait:
-      case EventState::kStepRecvFlushWait:
-      case EventState::kStepRecvGpuWait:
-        if constexpr (requires { args->proxyStep; }) {
-          value = args->proxyStep.transSize;
-        } else {
-          has_args = false;  // up to version 3 a step has none
-        }
-        break;
-      case EventState::kKernelChStop:
-      case EventState::kKernelPhaseStop:
-        if constexpr (requires { args->kernelCh; }) value = args->kernelCh.pTimer;
-        break;
-      default:
-        break;
+    if (record::is_step_state(which)) {
+      if constexpr (requires { args->proxyStep; }) {
+        value = args->proxyStep.transSize;
+      } else {
+        has_args = false;  // up to version 3 a step has none
+      }
+    } else if (which <= EventState::kRecvDone) {
+      if constexpr (requires { args->proxyOp; }) {
+        value = args->proxyOp.transSize;
+        steps = args->proxyOp.steps;
+      }
+    } else if (which <= EventState::kCtrlAppendEnd) {
+      value =
+          static_cast<std::uint64_t>(static_cast<std::int64_t>(args->proxyCtrl.appendedProxyOps));
+    } else if (which == EventState::kKernelChStop || which == EventState::kKernelPhaseStop) {
+      if constexpr (requires { args->kernelCh; }) value = args->kernelCh.pTimer;
     }
-    // NOLINTEND(bugprone-branch-clone)
   }
   return record::g_recorder.quick_state(handle, which, value, steps, !has_args)
              ? 0

@@ -69,8 +69,8 @@ struct StepEvent {
   StepRow row;
   record::EventId id = 0;
   record::EventId proxy_op = 0;  ///< 0: it is not known, or has stopped
-  /// The phases of a send, then those of a receive.
-  enum Phase : std::uint8_t { kSendGpu, kSendPeer, kSend, kRecv, kRecvFlush, kRecvGpu, kPhases };
+  /// In the order of the states that begin them.
+  enum Phase : std::uint8_t { kSendGpu, kSend, kRecv, kRecvFlush, kRecvGpu, kSendPeer, kPhases };
   /// The time at which the step entered each phase. A send waits for the GPU, waits for the peer,
   /// and transfers. A receive transfers, flushes, and waits for the GPU.
   std::array<std::int64_t, kPhases> entered{kUnknownTime, kUnknownTime, kUnknownTime,
@@ -117,22 +117,11 @@ struct StepEvent {
  private:
   static Phase phase_of(record::EventState state) {
     using record::EventState;
-    switch (state) {
-      case EventState::kStepSendGpuWait:
-        return kSendGpu;
-      case EventState::kStepSendPeerWait:
-        return kSendPeer;
-      case EventState::kStepSendWait:
-        return kSend;
-      case EventState::kStepRecvWait:
-        return kRecv;
-      case EventState::kStepRecvFlushWait:
-        return kRecvFlush;
-      case EventState::kStepRecvGpuWait:
-        return kRecvGpu;
-      default:
-        return kPhases;
-    }
+    const auto behind_first =
+        static_cast<unsigned>(state) - static_cast<unsigned>(EventState::kStepSendGpuWait);
+    return state == EventState::kStepSendPeerWait ? kSendPeer
+           : behind_first < kSendPeer             ? static_cast<Phase>(behind_first)
+                                                  : kPhases;
   }
 
   static std::int64_t between(std::int64_t from_ns, std::int64_t to_ns) {

@@ -104,6 +104,11 @@ enum class EventState : std::uint16_t {
   kKernelPhaseStop = 31,
 };
 
+constexpr bool is_step_state(EventState state) {
+  return (state >= EventState::kStepSendGpuWait && state <= EventState::kStepRecvGpuWait) ||
+         state == EventState::kStepSendPeerWait;
+}
+
 }  // namespace ringside::record
 
 #endif  // RINGSIDE_PLUGIN_RECORD_EVENT_TYPE_H
