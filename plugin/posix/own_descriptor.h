@@ -7,7 +7,10 @@
 #define RINGSIDE_PLUGIN_POSIX_OWN_DESCRIPTOR_H
 
 #include <cerrno>
+#include <cstddef>
 #include <fcntl.h>
+#include <span>
+#include <string_view>
 #include <unistd.h>
 
 namespace ringside::posix {
@@ -46,6 +49,17 @@ int own_descriptor(Open open) noexcept {
 /// Returns a copy of a descriptor as above.
 inline int own_copy(int file) noexcept {
   return fcntl(file, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+}
+
+/// Reads the first bytes of a file of the kernel into `bytes`. Returns them; empty if it cannot be
+/// read.
+inline std::string_view read_begin(const char* path, std::span<char> bytes) noexcept {
+  const int file = own_descriptor([=] { return open(path, O_RDONLY | O_CLOEXEC); });
+  const ssize_t size = file >= 0 ? read(file, bytes.data(), bytes.size()) : 0;
+  if (file >= 0) {
+    close(file);
+  }
+  return {bytes.data(), size > 0 ? static_cast<std::size_t>(size) : 0};
 }
 
 }  // namespace ringside::posix

@@ -3,10 +3,10 @@
 
 #include <algorithm>
 #include <array>
-#include <fcntl.h>
 #include <string_view>
 #include <sys/timex.h>
-#include <unistd.h>
+
+#include "plugin/posix/own_descriptor.h"
 
 #if defined(__x86_64__)
 #include <cpuid.h>
@@ -30,32 +30,18 @@ bool tsc_is_invariant() noexcept {
 
 // True if the kernel found the TSC unstable: it then uses one of these clocks.
 bool kernel_gave_tsc_up() noexcept {
-  const int file = open("/sys/devices/system/clocksource/clocksource0/current_clocksource",
-                        O_RDONLY | O_CLOEXEC);
-  if (file < 0) {
-    return false;
-  }
-  std::array<char, 32> text{};
-  const ssize_t size = read(file, text.data(), text.size() - 1);
-  close(file);
-  std::string_view name(text.data(), size > 0 ? static_cast<std::size_t>(size) : 0);
-  while (!name.empty() && name.back() == '\n') {
-    name.remove_suffix(1);
-  }
+  std::array<char, 32> text;
+  std::string_view name =
+      posix::read_begin("/sys/devices/system/clocksource/clocksource0/current_clocksource", text);
+  name = name.substr(0, name.find('\n'));
   return name == "hpet" || name == "acpi_pm" || name == "jiffies" || name == "refined-jiffies";
 }
 #endif
 
 // A filter of system calls may end the process at adjtimex, and whether it does cannot be asked.
 bool has_call_filter() noexcept {
-  const int file = open("/proc/thread-self/status", O_RDONLY | O_CLOEXEC);
-  if (file < 0) {
-    return true;
-  }
-  std::array<char, 4096> text{};
-  const ssize_t size = read(file, text.data(), text.size());
-  close(file);
-  const std::string_view status(text.data(), size > 0 ? static_cast<std::size_t>(size) : 0);
+  std::array<char, 4096> text;
+  const std::string_view status = posix::read_begin("/proc/thread-self/status", text);
   return status.find("\nSeccomp:\t0\n") == std::string_view::npos;
 }
 

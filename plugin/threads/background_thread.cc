@@ -7,7 +7,6 @@
 #include <cstdio>
 #include <cstdlib>
 #include <dirent.h>
-#include <fcntl.h>
 #include <memory>
 #include <new>
 #include <pthread.h>
@@ -84,13 +83,7 @@ void count_running(std::uint64_t by) noexcept {
 bool main_thread_has_ended() noexcept {
   std::array<char, 512> text{};
   std::snprintf(text.data(), text.size(), "/proc/self/task/%d/stat", static_cast<int>(getpid()));
-  const int file = posix::own_descriptor([&] { return open(text.data(), O_RDONLY | O_CLOEXEC); });
-  if (file < 0) {
-    return false;
-  }
-  const ssize_t size = read(file, text.data(), text.size());
-  close(file);
-  const std::string_view stat(text.data(), size > 0 ? static_cast<std::size_t>(size) : 0);
+  const std::string_view stat = posix::read_begin(text.data(), text);
   const std::size_t end_of_name = stat.rfind(')');
   return end_of_name != std::string_view::npos && stat.substr(end_of_name).starts_with(") Z");
 }
