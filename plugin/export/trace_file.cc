@@ -97,10 +97,6 @@ TraceFile::~TraceFile() {
   static_cast<void>(close());
 }
 
-Result TraceFile::create(const std::string& path) {
-  return create_private(path, file_);
-}
-
 OpenFile TraceFile::exchange(OpenFile file, std::uint64_t bytes,
                              std::uint64_t text_bytes) noexcept {
   bytes_ = bytes;

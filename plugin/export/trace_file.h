@@ -60,6 +60,10 @@ class OpenFile {
   posix::FileIdentity file_;
 };
 
+/// Creates a file, private to the user. It never opens an existing file and never follows a link.
+/// Fails with the error of open(2).
+Result create_private(const std::string& path, OpenFile& file);
+
 class TraceFile : public LineSink {
  public:
   TraceFile() = default;
@@ -67,9 +71,7 @@ class TraceFile : public LineSink {
   TraceFile& operator=(const TraceFile&) = delete;
   virtual ~TraceFile();
 
-  /// Creates the file, private to the user. It never opens an existing file and never follows a
-  /// link. Fails with the error of open(2).
-  Result create(const std::string& path);
+  Result create(const std::string& path) { return create_private(path, file_); }
   /// Compresses what is written from now on. Throws std::bad_alloc.
   void compress() { gzip_ = std::make_unique<GzipMembers>(); }
   bool is_open() const { return file_.is_open(); }
@@ -134,10 +136,6 @@ class TraceFile : public LineSink {
   std::uint64_t bytes_ = 0, text_bytes_ = 0;
   int first_error_ = 0;
 };
-
-/// Creates a file, private to the user. It never opens an existing file and never follows a link.
-/// Fails with the error of open(2).
-Result create_private(const std::string& path, OpenFile& file);
 
 /// Writes a whole text at this offset of a file. Fails with the error of pwrite(2) if any of it is
 /// not written, with EIO if the file takes nothing.

@@ -162,7 +162,6 @@ Replayed replay(const journal::JournalImage& journal, const std::vector<journal:
     }
   }
   assembler.close(result.death_ns);
-  result.next_operation = assembler.next_operation();
   result.given_up = assembler.counts().given_up;
   return result;
 }

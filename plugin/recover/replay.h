@@ -15,10 +15,9 @@
 namespace ringside::recover {
 
 struct Replayed {
-  std::uint64_t operations = 0;  ///< operations that the trace did not have
-  std::uint64_t in_flight = 0;   ///< operations among them that were not finished
-  std::uint64_t records = 0;     ///< records that the assembler got
-  std::uint64_t next_operation = 1;
+  std::uint64_t operations = 0;     ///< operations that the trace did not have
+  std::uint64_t in_flight = 0;      ///< operations among them that were not finished
+  std::uint64_t records = 0;        ///< records that the assembler got
   assemble::TypeCounts given_up{};  ///< evicted events, as Assembler counts them
   assemble::TypeCounts stale{};     ///< stale records that the last checkpoint does not count
   std::int64_t death_ns = 0;        ///< the latest time in the journal and the rings

@@ -57,12 +57,11 @@ TEST_CASE("Numbers that the process gave after the checkpoint are not given once
   journal.records.push_back(kept(RecordKind::kStop, coll, 10 * kSecond + 1000, 7));
 
   test::CollectingSink sink;
-  const recover::Replayed result = recover::replay(journal, {}, sink);
+  recover::replay(journal, {}, sink);
   REQUIRE(sink.operations.size() == 2);
   CHECK(sink.operations[0].kind == assemble::OperationKind::kApi);
   CHECK(sink.operations[0].number == 8);
   CHECK(sink.operations[1].number == 7);
-  CHECK(result.next_operation == 9);
 }
 
 TEST_CASE("A start whose parent was lost keeps its time, among slices that the trace has") {
