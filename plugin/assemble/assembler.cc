@@ -123,7 +123,7 @@ std::uint64_t Assembler::start_operation(const RecordView& view, std::uint64_t g
 
 std::optional<std::uint64_t> Assembler::state(const RecordView& view) {
   Event* const event = events_.find(view.id);
-  if (event == nullptr) {
+  if (event == nullptr || Calls::has_ended(*event)) {
     return std::nullopt;
   }
   ++event->joined;

@@ -65,6 +65,16 @@ TEST_CASE("events of every kind that never stop are given up, oldest first") {
   CHECK(sum(script.assembler.counts().given_up) == given_up);
 }
 
+TEST_CASE("a state that comes after the stop of its call is stale, and not held for ever") {
+  Script script(6, false, kLimits);
+  const EventId coll = script.start(EventType::kColl, 0);
+  script.stop(coll);
+  script.state(coll, EventState::kSendDone);
+  script.stop(coll);
+  check_account(script);
+  CHECK(sum(script.assembler.counts().stale) == 2);
+}
+
 TEST_CASE(
     "no row stands for a record that is not counted yet, as an account may be made at any row") {
   Script script(6, false, kLimits);
@@ -77,7 +87,10 @@ TEST_CASE(
     written[static_cast<std::size_t>(tally.type)] += tally.starts + tally.joined;
   };
   for (int i = 0; i < 2'000; ++i) {
-    script.start(EventType::kProxyStep, 0);  // is given up when the next record comes
+    // So many that some are given up at any of the records.
+    for (int step = 0; step < 5; ++step) {
+      script.start(EventType::kProxyStep, 0);
+    }
     script.stop(script.start(EventType::kProxyCtrl, 0));
   }
   CHECK(sum(script.assembler.counts().given_up) > 0);
