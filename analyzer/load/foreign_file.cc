@@ -30,6 +30,14 @@ std::string foreign_file_text(std::string_view first_bytes) {
     return "XML with the root <" + model::printable(root) +
            ">, no trace: of XML, only NCCL's topology dump is read, whose root is <system>";
   }
+  if (first_bytes.substr(0, first_bytes.find('[')).find("\"rocprofiler-sdk-tool\"") !=
+      first_bytes.npos) {
+    return "a trace of rocprofv3, and is not read: of profilers, PyTorch's traces are";
+  }
+  if (first_bytes.find("LINK TYPE TABLE:") != first_bytes.npos) {
+    return "what `amd-smi topology` prints, and is not read: RCCL's own dump is "
+           "(NCCL_TOPO_DUMP_FILE)";
+  }
   if (first_bytes.starts_with("SQLite format 3")) {
     return "a database, no trace: `ringside export` writes such, and none is read";
   }

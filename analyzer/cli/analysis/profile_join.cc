@@ -52,8 +52,8 @@ std::vector<match::KinetoFileJoin> join_profiles(const std::vector<std::string>&
         if (traces.files.back().operations.empty()) {
           traces.files.pop_back();
           problems.add_file(paths[begin + i],
-                            "a trace of PyTorch's profiler that has no call of torch.distributed "
-                            "and no kernel of NCCL");
+                            "a trace of PyTorch's profiler that has no kernel of NCCL, and no call "
+                            "of torch.distributed with its arguments (record_param_comms)");
           continue;
         }
         joins.push_back(match::join_own_kineto(read[i], std::move(framed), traces));

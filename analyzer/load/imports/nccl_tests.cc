@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
 #include <charconv>
 #include <cmath>
 #include <map>
@@ -91,6 +92,18 @@ bool has_parameters(std::string_view text) {
   return false;
 }
 
+// "#  size  count  type  redop  root  time  algbw  busbw  #wrong", which an excerpt has, too.
+bool has_columns(std::string_view text) {
+  for (std::size_t at = text.find(" busbw "); at != text.npos; at = text.find(" busbw ", at + 1)) {
+    const std::string_view before = text.substr(0, at);
+    const std::string_view line = before.substr(before.rfind('\n') + 1);
+    if (line.find('#') < line.find(" size ") && line.find(" algbw ") != line.npos) {
+      return true;
+    }
+  }
+  return false;
+}
+
 template <typename Number>
 std::optional<Number> number_of(std::string_view word) {
   Number number{};
@@ -110,6 +123,7 @@ class TestReader {
     } else if (named.size() == 1) {
       only_ = *named.begin();
     }
+    begin_test();
   }
 
   // mpirun, srun and kubectl may put words before each line: "[1,0]<stdout>:", " 0: ", a time. They
@@ -139,6 +153,18 @@ class TestReader {
     } else if (text.find("test concluded:") == text.npos) {
       const std::string_view function = function_named(text);
       named_ = function.empty() ? named_ : function;
+    }
+  }
+
+  // What rccl-tests write with -x: a row on each line, as CSV or JSON.
+  void rccl_line(std::string_view text) {
+    constexpr std::string_view kAround = " [],\r";  // of the list that newer releases make of it
+    text.remove_prefix(std::min(text.find_first_not_of(kAround), text.size()));
+    text = text.substr(0, text.find_last_not_of(kAround) + 1);
+    if (text.starts_with('{')) {
+      rccl_json(text);
+    } else if (!text.empty()) {
+      rccl_csv(text);
     }
   }
 
@@ -205,7 +231,9 @@ class TestReader {
          " of a test that is not named, in the text or as the name of the file, or not known; left "
          "out");
     note(uneven_, " result is", " results are",
-         " of communicators of different sizes, or of one rank; left out");
+         " of communicators of different sizes, of one rank, or whose ranks are not all listed; "
+         "left "
+         "out");
     if (tests_.results.empty() && tests_.notes.empty()) {
       tests_.notes.push_back(std::string(path_) +
                              ": there is a test, and no line of columns (size, busbw) with results "
@@ -215,6 +243,75 @@ class TestReader {
   }
 
  private:
+  // Releases with MPI leave out the name of a column behind `collective`.
+  void rccl_csv(std::string_view text) {
+    Words words;
+    while (!text.empty()) {
+      words.push_back(text.substr(0, text.find(',')));
+      text.remove_prefix(std::min(words.back().size() + 1, text.size()));
+    }
+    if (has(words, "collective")) {
+      columns_.assign(words.begin(), words.end());
+    } else if (!columns_.empty() && words.size() >= columns_.size()) {
+      std::map<std::string, std::string> row;
+      std::size_t more = 0;
+      for (std::size_t i = 0; i < columns_.size(); ++i) {
+        row[columns_[i]] = words[i + more];
+        more = columns_[i] == "collective" ? words.size() - columns_.size() : more;
+      }
+      rccl_row(row);
+    } else {
+      ++unread_;
+    }
+  }
+
+  // The same names as in CSV, with other letters.
+  void rccl_json(std::string_view text) {
+    simdjson::dom::parser parser;
+    simdjson::dom::object members;
+    std::map<std::string, std::string> row;
+    if (parser.parse(text.data(), text.size()).get(members) == simdjson::SUCCESS) {
+      for (const simdjson::dom::key_value_pair one : members) {
+        std::string key = one.key == "name"    ? "collective"
+                          : one.key == "wrong" ? "#wrong"
+                                               : std::string(one.key);
+        std::transform(key.begin(), key.end(), key.begin(),
+                       [](unsigned char letter) { return std::tolower(letter); });
+        row[key] = simdjson::minify(one.value);
+      }
+    }
+    rccl_row(row);
+  }
+
+  // A rank of RCCL's `ranks` may have several GPUs, which are ranks of the communicator each.
+  void rccl_row(const std::map<std::string, std::string>& row) {
+    const auto text_of = [&](const char* name) {
+      const auto found = row.find(name);
+      std::string_view text = found == row.end() ? std::string_view() : found->second;
+      text.remove_prefix(text.starts_with('"') ? 1 : 0);
+      return text.substr(0, text.find('"'));
+    };
+    const auto number = [&](const char* name) { return number_of<double>(text_of(name)); };
+    function_ = {};
+    for (const TestName& test : kTests) {
+      const std::string_view first_word = test.function.substr(0, test.function.find(' '));
+      function_ = first_word == text_of("collective") ? test.function : function_;
+    }
+    const double gpus = number("gpus").value_or(number("gpusperrank").value_or(1));
+    const double ranks = number("ranks").value_or(1) * gpus;
+    const auto size_bytes = number_of<std::uint64_t>(text_of("size"));
+    const auto time_us = number("time");
+    const auto algbw_gb_s = number("algbw");
+    const auto busbw_gb_s = number("busbw");
+    if (!size_bytes || !time_us || !algbw_gb_s || !busbw_gb_s || !(ranks >= 1 && ranks < 1e6) ||
+        !is_consistent(*algbw_gb_s, *time_us, *size_bytes, false)) {
+      ++unread_;
+      return;
+    }
+    ranks_of_group_[""] = static_cast<std::uint32_t>(ranks);
+    add(*size_bytes, {*algbw_gb_s, *busbw_gb_s, number("#wrong").value_or(0) != 0});
+  }
+
   static bool has(const Words& words, std::string_view word) {
     return std::find(words.begin(), words.end(), word) != words.end();
   }
@@ -348,10 +445,18 @@ bool is_json(std::string_view text) {
          (text.find("\"bus_bw\":") != text.npos || text.find("busbw\":") != text.npos);
 }
 
+// What rccl-tests write with -x.
+bool is_rccl(std::string_view text) {
+  const std::string_view row = text.substr(0, text.find('}'));
+  return text.starts_with("numCycle,") || text.starts_with("collective,") ||
+         (text.find_first_not_of("[ \r\n") == row.find('{') && row.find("\"algBw\":") != row.npos &&
+          row.find("\"busBw\":") != row.npos);
+}
+
 }  // namespace
 
 bool has_nccl_tests(std::string_view text) {
-  return has_parameters(text) || is_json(text);
+  return has_parameters(text) || has_columns(text) || is_json(text) || is_rccl(text);
 }
 
 NcclTests read_nccl_tests(std::string_view text, std::string_view path) {
@@ -360,9 +465,11 @@ NcclTests read_nccl_tests(std::string_view text, std::string_view path) {
     reader.json(text);
     return reader.finish();
   }
+  const bool is_of_rccl = is_rccl(text);
   while (!text.empty()) {
     const std::size_t end = std::min(text.find('\n'), text.size());
-    reader.line(text.substr(0, end));
+    const std::string_view line = text.substr(0, end);
+    is_of_rccl ? reader.rccl_line(line) : reader.line(line);
     text.remove_prefix(std::min(end + 1, text.size()));
   }
   return reader.finish();

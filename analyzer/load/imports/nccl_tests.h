@@ -29,7 +29,7 @@ struct NcclTests {
 };
 
 /// Whether the text has a test of nccl-tests: its line of parameters ("nThread 1 nGpus 8
-/// minBytes"), or bandwidths in JSON.
+/// minBytes"), that of its columns, or bandwidths in JSON; or one of rccl-tests in JSON or CSV.
 bool has_nccl_tests(std::string_view text);
 
 /// `path`: may name the test ("all_reduce_perf.txt") where the text does not.

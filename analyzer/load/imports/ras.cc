@@ -110,7 +110,14 @@ std::string read_json(std::string_view text, model::Ras& ras) {
   return {};
 }
 
-// Its tables are for people; what is wrong is below two headings.
+// Its own lines below the headings: "#0-0 (fa93) MISMATCH", "INCOMPLETE", and what is indented.
+bool is_of_report(std::string_view line) {
+  const std::string_view word = line.substr(0, line.find(' '));
+  return line.starts_with("  ") || line.starts_with('#') ||
+         (word.size() > 1 && word.find_first_not_of("ABCDEFGHIJKLMNOPQRSTUVWXYZ") == word.npos);
+}
+
+// Its tables are for people; what is wrong is below two headings, and others' lines may follow.
 std::string read_text(std::string_view text, model::Ras& ras) {
   ras.is_text = true;
   bool is_wanted = false;
@@ -126,7 +133,10 @@ std::string read_text(std::string_view text, model::Ras& ras) {
       is_wanted = true;
       has_headings = true;
     } else if (is_wanted && line.find_first_not_of(" =") != line.npos) {
-      ras.lines.emplace_back(line);
+      is_wanted = is_of_report(line);
+      if (is_wanted) {
+        ras.lines.emplace_back(line);
+      }
     }
     const std::size_t last = line.find_last_of(' ');
     has_trouble = has_trouble || (last < line.size() && line.substr(last + 1) == "MISMATCH") ||

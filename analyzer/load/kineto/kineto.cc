@@ -140,9 +140,13 @@ std::optional<NcclKernel> nccl_kernel(std::size_t place, const object& event) {
 }  // namespace
 
 bool begins_as_kineto(std::string_view bytes) {
-  const std::size_t begin = bytes.find_first_not_of(" \n");
+  // Tools that cut or merge such traces leave out some of it.
+  constexpr std::array<std::string_view, 4> kMarks = {"\"schemaVersion\"", "\"distributedInfo\"",
+                                                      "\"ProfilerStep#", "\"cpu_op\""};
+  const std::size_t begin = bytes.find_first_not_of(" \r\n");
   return begin != bytes.npos && bytes[begin] == '{' &&
-         bytes.find("\"schemaVersion\"") != bytes.npos;
+         std::any_of(kMarks.begin(), kMarks.end(),
+                     [&](std::string_view mark) { return bytes.find(mark) != bytes.npos; });
 }
 
 std::vector<std::string> kineto_paths(const std::vector<std::string>& given) {

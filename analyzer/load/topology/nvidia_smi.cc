@@ -28,7 +28,7 @@ constexpr std::array<std::string_view, 7> kPeerStates = {"OK",  "NS", "CNS", "GN
 struct Word {
   std::string_view text;
   std::size_t line = 0;   // from 1
-  bool is_first = false;  // of its line
+  std::size_t place = 0;  // in its line
 };
 using Words = std::vector<Word>;
 
@@ -79,13 +79,13 @@ Words words_of(std::string_view text) {
     const std::string_view whole = text.substr(0, text.find('\n'));
     text.remove_prefix(std::min(whole.size() + 1, text.size()));
     std::size_t begin = whole.find_first_not_of(kBlanks);
-    for (bool is_first = true; begin != whole.npos; is_first = false) {
+    for (std::size_t place = 0; begin != whole.npos; ++place) {
       const std::size_t end = std::min(whole.find_first_of(kBlanks, begin), whole.size());
       const std::string_view word = whole.substr(begin, end - begin);
-      if (is_first && word.starts_with("MIG")) {
+      if (place == 0 && word.starts_with("MIG")) {
         break;
       }
-      words.push_back({word, line, is_first});
+      words.push_back({word, line, place});
       begin = whole.find_first_not_of(kBlanks, end);
     }
   }
@@ -94,12 +94,23 @@ Words words_of(std::string_view text) {
 
 struct Header {
   std::size_t begin = 0;
+  std::size_t place = 0;                     // of its first word, in its line
   std::vector<std::string_view> devices;     // GPUs and adapters
   std::vector<std::string_view> affinities;  // the first words of their names
-  std::size_t end = 0;                       // the word after it: a device again
+  std::size_t end = 0;                       // the word after it: a row begins
 
   bool has(std::string_view name) const {
     return std::find(devices.begin(), devices.end(), name) != devices.end();
+  }
+  // A row begins with its name; where each line has a label, as the header's, with that.
+  std::optional<std::size_t> name_of_row(const Words& words, std::size_t at) const {
+    for (const std::size_t label : {std::size_t{0}, place}) {
+      if (at + label < words.size() && words[at].place == 0 && words[at + label].place == label &&
+          has(words[at + label].text)) {
+        return at + label;
+      }
+    }
+    return std::nullopt;
   }
   std::size_t gpus() const {
     return static_cast<std::size_t>(
@@ -122,21 +133,22 @@ std::optional<Header> header_at(const Words& words, std::size_t& at) {
   constexpr std::size_t kMostColumns = 1024;
   Header header;
   header.begin = at;
+  header.place = words[at].place;
   std::string_view phrase;
   for (; at < words.size() && header.devices.size() < kMostColumns; ++at) {
     const std::string_view word = words[at].text;
+    if (header.gpus() > 0 && phrase.empty() && header.name_of_row(words, at)) {
+      header.end = at;
+      return header;
+    }
     if (word == "CPU" || word == "NUMA" || word == "GPU") {
       phrase = phrase.empty() ? word : phrase;
     } else if ((word == "Affinity" || word == "ID") && !phrase.empty()) {
       header.affinities.push_back(std::exchange(phrase, {}));
-    } else if (!is_device(word)) {
+    } else if (!is_device(word) || header.has(word)) {
       return std::nullopt;
-    } else if (!header.has(word)) {
-      header.devices.push_back(word);
     } else {
-      header.end = at;
-      const bool is_whole = header.gpus() > 0 && phrase.empty() && words[at].is_first;
-      return is_whole ? std::optional(header) : std::nullopt;
+      header.devices.push_back(word);
     }
   }
   return std::nullopt;
@@ -144,13 +156,14 @@ std::optional<Header> header_at(const Words& words, std::size_t& at) {
 
 std::optional<Header> next_header(const Words& words, std::size_t from) {
   for (std::size_t at = from; at < words.size(); ++at) {
-    if (words[at].is_first) {
-      const std::size_t begin = at;
-      if (auto header = header_at(words, at)) {
-        return header;
-      }
-      at -= at > begin ? 1 : 0;  // the word that ended it may begin another
+    const std::size_t begin = at;
+    if (words[at].place > 0 && !numbered(words[at].text, "GPU")) {
+      continue;  // behind a label, the first column is a GPU
     }
+    if (auto header = header_at(words, at)) {
+      return header;
+    }
+    at -= at > begin ? 1 : 0;  // the word that ended it may begin another
   }
   return std::nullopt;
 }
@@ -171,7 +184,8 @@ class TableReader {
 
   bool read(model::TopologyHost& host) {
     std::set<std::string_view> done;
-    while (at_ < words_.size() && words_[at_].is_first && header_.has(words_[at_].text)) {
+    while (const auto name = header_.name_of_row(words_, at_)) {
+      at_ = *name;
       const std::string_view row = words_[at_].text;
       if (!done.insert(row).second) {
         return fail(words_[at_], "there is a second row of " + std::string(row));
@@ -200,7 +214,7 @@ class TableReader {
     std::map<std::string, std::vector<std::string>> adapters;
     for (std::size_t i = 0; i < header_.devices.size(); ++i, ++at_) {
       const std::string_view column = header_.devices[i];
-      if (at_ == words_.size() || (words_[at_].is_first && is_device(words_[at_].text))) {
+      if (at_ == words_.size() || header_.name_of_row(words_, at_)) {
         return fail(name, "the row of " + std::string(row) + " has " + std::to_string(i) +
                               " cells, and there are " + std::to_string(header_.devices.size()) +
                               " columns of GPUs and adapters");
@@ -227,7 +241,7 @@ class TableReader {
       }
     }
     const std::optional<std::int32_t> node = read_affinities();
-    if (at_ < words_.size() && !words_[at_].is_first) {
+    if (at_ < words_.size() && words_[at_].place > 0) {
       return refuse(words_[at_], row, "its end");
     }
     if (const auto index = numbered(row, "GPU")) {
@@ -287,8 +301,8 @@ std::size_t read_legend(const Words& words, std::size_t from, std::size_t until,
   std::size_t end = from;
   for (std::size_t at = from; at + 1 < until; ++at) {
     const std::string_view name = words[at].text.substr(0, words[at].text.size() - 1);
-    const bool is_entry = words[at].is_first && words[at].text.ends_with(':') &&
-                          !words[at + 1].is_first && header.has(name);
+    const bool is_entry =
+        words[at].text.ends_with(':') && words[at + 1].place > 0 && header.has(name);
     if (!is_entry) {
       continue;
     }
@@ -309,7 +323,7 @@ std::string title_of(const Words& words, std::size_t from, const Header& header)
   std::string_view title;
   std::size_t line = 0;
   std::size_t count = 0;  // of the line's words
-  for (std::size_t at = from; at < header.begin; ++at) {
+  for (std::size_t at = from; at < header.begin - header.place; ++at) {
     const std::string_view word = words[at].text;
     const std::size_t begin = word.find_first_not_of(kMarks);
     if (begin != word.npos) {
