@@ -156,26 +156,61 @@ std::vector<std::string> DumpGroups::lost_ends(std::span<const PlainValue> entri
   return lost;
 }
 
+void DumpGroups::take_watched(const PlainValue& status, model::Context& context) const {
+  const auto number_of = [&](std::string_view key) {
+    const auto told = watched_number(tree_, tree_.at(status, key));
+    return told && *told >= 0 ? told : std::nullopt;
+  };
+  context.last_enqueued = number_of("last_enqueued_collective");
+  context.last_started = number_of("last_started_collective");
+  context.last_completed = number_of("last_completed_collective");
+}
+
+void DumpGroups::watch_rest() {
+  std::map<std::int64_t, PlainValue> statuses;    // by pg_id
+  std::map<std::int64_t, std::uint32_t> created;  // contexts by the number that is their name
+  const auto groups = tree_.dict(tree_.at(root_, "pg_status"));
+  for (std::size_t i = 0; i + 1 < groups.size(); i += 2) {
+    if (const auto id = parse_number<std::int64_t>(tree_.text(groups[i]))) {
+      statuses.emplace(*id, groups[i + 1]);
+    }
+  }
+  for (const auto& [name, context] : contexts_) {
+    if (const auto number = parse_number<std::int64_t>(name)) {
+      created.emplace(*number, context);
+    }
+  }
+  const bool are_all_there =
+      statuses.size() == groups.size() / 2 && created.size() == contexts_.size();
+  std::map<std::int64_t, std::uint32_t> contexts;  // by pg_id
+  for (auto status = statuses.begin(); const auto& [number, context] : created) {
+    if (status != statuses.end()) {
+      contexts.emplace((status++)->first, context);
+    }
+  }
+  const bool is_in_order =
+      are_all_there && statuses.size() == created.size() &&
+      std::includes(contexts.begin(), contexts.end(), numbers_.begin(), numbers_.end());
+  for (const auto& [id, context] : contexts) {
+    if (is_in_order && !numbers_.contains(id)) {
+      take_watched(statuses.at(id), file_.contexts[context]);
+    }
+  }
+}
+
 EntryGroup DumpGroups::find(std::optional<std::int64_t> number, std::string_view name,
                             std::string_view description) {
-  if (number) {
-    numbers_.insert(*number);
-  }
   const auto found = contexts_.find(name);
+  if (number) {
+    numbers_.emplace(*number, found == contexts_.end() ? 0 : found->second);
+  }
   if (found == contexts_.end()) {
     return {std::nullopt,
             "the entry is of a group of which pg_config does not say that this rank is in it"};
   }
   model::Context& context = file_.contexts[found->second];
   if (number && !context.last_enqueued) {
-    const PlainValue status = tree_.at(tree_.at(root_, "pg_status"), std::to_string(*number));
-    const auto number_of = [&](std::string_view key) {
-      const auto told = watched_number(tree_, tree_.at(status, key));
-      return told && *told >= 0 ? told : std::nullopt;
-    };
-    context.last_enqueued = number_of("last_enqueued_collective");
-    context.last_started = number_of("last_started_collective");
-    context.last_completed = number_of("last_completed_collective");
+    take_watched(tree_.at(tree_.at(root_, "pg_status"), std::to_string(*number)), context);
   }
   if (!is_description(description)) {
     return {found->second, {}};

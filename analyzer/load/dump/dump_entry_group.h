@@ -9,7 +9,6 @@
 #include <functional>
 #include <map>
 #include <optional>
-#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -56,9 +55,14 @@ class DumpGroups {
   /// be asked when all entries have been asked for their group.
   std::vector<std::string> lost_ends(std::span<const PlainValue> entries);
 
+  /// Gives groups that no entry names what the watchdog has seen of them, where names are numbers:
+  /// PyTorch counts the names and pg_id in the order in which groups are made. To be asked last.
+  void watch_rest();
+
  private:
   EntryGroup find(std::optional<std::int64_t> number, std::string_view name,
                   std::string_view description);
+  void take_watched(const PlainValue& status, model::Context& context) const;
   bool is_description(std::string_view text) const {
     return are_described_ && !text.empty() && text != "undefined";
   }
@@ -73,7 +77,7 @@ class DumpGroups {
   std::map<std::string, std::uint32_t, std::less<>> contexts_;  // by the group's name
   std::array<PlainValue, 3> last_names_;                        // of of()
   std::optional<EntryGroup> last_;
-  std::set<std::int64_t> numbers_;  // pg_id of groups that entries name
+  std::map<std::int64_t, std::uint32_t> numbers_;  // contexts of groups that entries name, by pg_id
 };
 
 }  // namespace ringside::load

@@ -89,6 +89,7 @@ class DumpReader {
     for (std::string& lost : groups_.lost_ends(tree_.list(entries))) {
       damaged(Harm::kLoss, std::move(lost));
     }
+    groups_.watch_rest();
     // Only now: a number behind one that is damaged is no less certain for it.
     dump_.file.bad_lines += others_;
     dump_.file.lines = place_;

@@ -7,6 +7,7 @@
 #include <set>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "analyzer/align/alignment.h"
 #include "analyzer/match/communicators/recorded_from_start.h"
@@ -311,8 +312,32 @@ class HangFinder {
     return alignment_.to_common_ns(file, end_of_trace_ns(traces_.files[file]));
   }
 
+  // The number of the last collective that a rank has called, as PyTorch's watchdog counts where
+  // records are lost. It counts as the records do if it does so on all ranks that have recorded the
+  // operation.
+  std::optional<std::uint64_t> last_watched(const MatchedOperation& matched,
+                                            std::uint32_t index) const {
+    const auto watched = [&](std::uint32_t position) {
+      const auto& contexts = traces_.files[hang_.positions[position].file].contexts;
+      return contexts.at(member_of(hang_.positions[position]).context).last_enqueued;
+    };
+    const auto parts = parts_of(matched);
+    const bool is_alike = std::all_of(parts.begin(), parts.end(), [&](const match::Part& part) {
+      const std::uint32_t position = position_of(matched.communicator, part.member);
+      const auto called = called_.find(position);
+      const auto last = watched(position);
+      return called != called_.end() && last && std::cmp_equal(*last, called->second.newest);
+    });
+    const auto last = watched(index);
+    return matched.way == Way::kSequence && is_alike && last && *last >= 0
+               ? std::optional(static_cast<std::uint64_t>(*last))
+               : std::nullopt;
+  }
+
+  // `watched`: as last_watched(), of an operation behind it.
   std::optional<Unknown> why_unknown(const StuckOperation& node, const MatchedOperation& matched,
-                                     std::uint32_t index) const {
+                                     std::uint32_t index,
+                                     std::optional<std::uint64_t> watched) const {
     const Position& position = hang_.positions[index];
     const model::TraceFile& file = traces_.files[position.file];
     const bool from_start = is_from_start(file, member_of(position).context);
@@ -330,7 +355,8 @@ class HangFinder {
     // The last one whose record is damaged may be another call.
     const bool is_doubtful =
         position.last_enqueued && match::is_damaged(file, *position.last_enqueued);
-    if (has_lost_records(file) || is_overwritten || is_doubtful || !(from_start || are_numbered)) {
+    if (!watched && (has_lost_records(file) || is_overwritten || is_doubtful ||
+                     !(from_start || are_numbered))) {
       return Unknown::kLost;
     }
     if (matched.way == Way::kPair && !is_counted_from_start(node)) {
@@ -349,8 +375,9 @@ class HangFinder {
     }
     // No rank has finished a function that waits for all ranks without this one.
     const auto finished = finished_.find(matched.communicator);
-    if (file.process.has_common_numbers && called != called_.end() && finished != finished_.end() &&
-        called->second.newest < finished->second) {
+    const auto last = called != called_.end() ? std::optional(called->second.newest) : watched;
+    if (file.process.has_common_numbers && last && finished != finished_.end() &&
+        *last < finished->second) {
       return Unknown::kEndsBefore;
     }
     // A process that has ended or died does not join later; one that was dumped might have. If a
@@ -371,7 +398,16 @@ class HangFinder {
     if (match::was_overwritten(member_of(hang_.positions[position]), matched)) {
       return;
     }
-    if (const auto why = why_unknown(node, matched, position)) {
+    auto watched = last_watched(matched, position);
+    if (watched && *watched >= matched.number) {
+      const auto called = called_.find(position);
+      if (called == called_.end() || called->second.oldest > matched.number) {
+        ++node.seen;  // its record is lost
+        return;
+      }
+      watched.reset();
+    }
+    if (const auto why = why_unknown(node, matched, position, watched)) {
       // If only calls are told, numbers count the calls of all functions: this rank has made
       // another one in its place.
       const model::TraceFile& file = traces_.files[hang_.positions[position].file];
