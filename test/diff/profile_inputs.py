@@ -99,6 +99,21 @@ def files(ranks=8, named=True, has_groups=True, has_host=False, **of_job):
     return made
 
 
+def changed(made, rank, change):
+    """The same files, one rank's events as `change` has them."""
+    name = next(path for path in made if path.startswith(f"profiles/node{rank * 2 // len(made)}_{100 + rank}."))
+    trace = json.loads(gzip.decompress(made[name]))
+    trace["traceEvents"] = change(trace["traceEvents"])
+    return {**made, name: gzip.compress(json.dumps(trace).encode(), mtime=0)}
+
+
+def calls_another_function(events):
+    """The third call of the group of all is an all-gather."""
+    calls = [event["args"] for event in events if event["args"].get("Process Group Name") == "0"]
+    calls[2]["Collective name"] = "_allgather_base"
+    return events
+
+
 def exchanges():
     """Two ranks, three steps: a batch of a send and a receive that one kernel runs, an exchange of all in which
     the ranks give different sizes, and an all-reduce of vLLM's own, which NCCL knows nothing of."""
@@ -160,6 +175,7 @@ def cases():
         "profiles-one-rank": (f"summary --no-findings {slow}/node0_100.1000.pt.trace.json.gz", {}),
         "profiles-no-groups": ("summary --no-findings profiles", files(named=False, has_groups=False)),
         "profiles-host-name": ("summary --no-findings profiles", files(named=False, has_host=True)),
+        "profiles-other-function": ("match profiles", changed(files(ranks=4), 2, calls_another_function)),
         "profiles-begin-later": ("match profiles", files(skipped=2)),
         "profiles-kernels-only": ("summary --no-findings profiles", files(ranks=2, has_calls=False)),
         "profiles-exchanges": ("summary profiles", exchanges()),

@@ -63,7 +63,7 @@ std::map<std::uint32_t, std::uint64_t> first_whole_numbers(const model::TraceFil
     bool do_follow = true;  // none is left out or goes back
   };
   std::map<std::uint32_t, std::uint64_t> first_whole;
-  if (!file.process.has_common_numbers || file.account.rotated == 0) {
+  if (!file.process.has_common_numbers || file.windows.contains(1)) {
     return first_whole;
   }
   std::map<std::uint32_t, Numbers> of_context;

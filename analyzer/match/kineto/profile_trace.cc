@@ -93,6 +93,7 @@ class ProfileTrace {
             other->function.empty() ? name.substr(0, name.find_first_of("<(")) : other->function);
       }
     }
+    file_.operations_written = file_.operations.size();
     return std::move(framed_);
   }
 
@@ -115,8 +116,8 @@ class ProfileTrace {
     process.host = host.empty() ? std::string_view(model::kUnknownHost) : host;
     process.boot_id = host.empty() ? process.run_id : "";  // its clock may be any host's
     file_.path = trace_.path;
-    file_.windows[2].start_ns = process.start_ns;
     file_.last_ns = when(time.last_ns);
+    file_.windows[2] = {process.start_ns, file_.last_ns};
     file_.closed = true;
   }
 
