@@ -152,7 +152,8 @@ void GpuClock::forget_before_step() {
 }
 
 // Returns the best guess while no sample is confirmed. A lowest sample without a near one may be
-// ahead of the clock, so the second lowest is returned then.
+// ahead of the clock, so the second lowest is returned then. Both stamps of the first kernel are
+// too few for that: if their callbacks came together, they differ by as much as it took.
 GpuClock::Point GpuClock::likely_lowest() const {
   std::vector<Point> all;
   for (const Bin& bin : bins_) {
@@ -161,8 +162,9 @@ GpuClock::Point GpuClock::likely_lowest() const {
   }
   std::sort(all.begin(), all.end(),
             [](const Point& a, const Point& b) { return a.difference_ns < b.difference_ns; });
-  const bool is_alone = all.size() > 1 && static_cast<double>(all[1].difference_ns -
-                                                              all[0].difference_ns) > kAgree_ns;
+  const bool is_alone =
+      all.size() > kConfirmations &&
+      static_cast<double>(all[1].difference_ns - all[0].difference_ns) > kAgree_ns;
   return all[is_alone ? 1 : 0];
 }
 

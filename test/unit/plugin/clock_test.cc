@@ -259,6 +259,16 @@ struct SampledGpu {
 
 }  // namespace
 
+TEST_CASE("a first kernel that took long ends before its callbacks, which came together") {
+  GpuClock clock;
+  constexpr std::uint64_t kStart_ns = 1'000'000'000'000;
+  constexpr std::int64_t kTook_ns = 21'500'000;
+  constexpr std::int64_t kCallbacks_ns = 5'000'000'000;
+  clock.add(kStart_ns, kCallbacks_ns);
+  clock.add(kStart_ns + kTook_ns, kCallbacks_ns + 10'000);
+  CHECK(clock.fit().host_ns(kStart_ns + kTook_ns) == kCallbacks_ns + 10'000);
+}
+
 TEST_CASE("one GPU stamp that is wrong moves nothing") {
   SampledGpu gpu;
   gpu.drift = GENERATE(0.0, 25e-6);
