@@ -6,6 +6,8 @@
 #include <limits>
 #include <numeric>
 
+#include "analyzer/metrics/significance.h"
+
 namespace ringside::replay {
 namespace {
 
@@ -22,7 +24,7 @@ constexpr double kSlowPart = 0.25;
 // Who waits least may be chance up to this probability, by so many parts of the run: noise that
 // lasts is the same noise within each.
 constexpr double kMostChance = 0.003;
-constexpr std::size_t kBlocks = 24;
+constexpr std::uint32_t kBlocks = 24;
 // How rare long stalls are by chance: their tail falls with this power.
 constexpr double kTailPower = 3;
 constexpr double kSameWork_ns = 8'000;
@@ -48,27 +50,28 @@ void describe(Slow& slow, const WhatIfAnswer& answer, double infidelity) {
   }
 }
 
-// The waits of each rank, by parts of the run.
-std::vector<std::vector<double>> waits_by_block(const Job& job) {
-  std::size_t blocks = kBlocks;
-  for (const JobRank& one : job.ranks) {
-    blocks = std::min<std::size_t>(blocks, one.kernel_count);
+// The waits of each rank, by parts of the run: who is late in an iteration is late in all of it.
+std::vector<std::vector<double>> waits_by_block(const Job& job, const Places& places) {
+  std::uint32_t blocks = kBlocks;
+  for (const Role& role : places.roles()) {
+    for (const std::uint32_t rank : role.ranks) {
+      blocks = std::clamp(job.ranks[rank].kernel_count / role.length, 1U, blocks);
+    }
   }
   std::vector<std::vector<double>> waits_ns;
   for (const JobRank& one : job.ranks) {
     std::vector<double>& own_ns = waits_ns.emplace_back(blocks);
     job.for_each_wait(one, [&](std::uint32_t kernel, std::int64_t waited_ns) {
-      own_ns[(kernel - one.first_kernel) * blocks / one.kernel_count] +=
+      own_ns[std::size_t{kernel - one.first_kernel} * blocks / one.kernel_count] +=
           static_cast<double>(waited_ns);
     });
   }
   return waits_ns;
 }
 
-// The probability that some ranks wait so little by chance, if all ranks are alike and whoever
-// comes last in a block is so by chance: in the sum over the blocks as a normal distribution has
-// it, and by the number of blocks that count, in each of which one of `sets` must come last.
-// docs/metrics.md has the equation.
+// The probability that some ranks wait so little by chance, if all ranks are alike: whoever comes
+// last in a block is so by chance, or how much less they wait varies from block to block.
+// docs/metrics.md has the equations.
 double chance_of(const std::vector<std::vector<double>>& waits_ns,
                  const std::vector<std::uint32_t>& ranks) {
   const auto all = static_cast<double>(waits_ns.size());
@@ -96,8 +99,12 @@ double chance_of(const std::vector<std::vector<double>>& waits_ns,
   }
   const double sets = all / inside;
   const double counting = sum * sum / sum_of_squares;
-  return std::max(sets * std::erfc(sum / std::sqrt(2 * variance)) / 2,
-                  std::pow(std::max(sets, 2.0), 1 - counting));
+  const double by_ranks = std::max(sets * std::erfc(sum / std::sqrt(2 * variance)) / 2,
+                                   std::pow(std::max(sets, 2.0), 1 - counting));
+  const auto blocks = static_cast<double>(std::max<std::size_t>(waits_ns.front().size(), 2));
+  const double square = (sum_of_squares - sum * sum / blocks) * blocks / (blocks - 1);
+  return std::min(by_ranks,
+                  sets * metrics::student_upper_tail(sum / std::sqrt(square), blocks - 1));
 }
 
 // Own times by rank of the role and iteration.
@@ -167,13 +174,13 @@ bool are_far(const Job& job, const WhatIf& what_if, const std::vector<std::uint3
     by_iteration.push_back(
         {work_of(job, what_if, role), static_cast<std::size_t>(others - role.ranks.begin())});
   }
-  std::vector<OfRole> whole = by_iteration;
-  for (OfRole& role : whole) {
+  const double in_one = chance_of_distance(by_iteration);
+  for (OfRole& role : by_iteration) {
     for (std::vector<double>& own_ns : role.work_ns) {
       own_ns = {std::accumulate(own_ns.begin(), own_ns.end(), 0.0)};
     }
   }
-  return std::min(chance_of_distance(by_iteration), chance_of_distance(whole)) <= kMostChance;
+  return std::min(in_one, chance_of_distance(by_iteration)) <= kMostChance;
 }
 
 // The cost of work that moves; nothing if it may be noise. Noise of single kernels evens out in an
@@ -229,7 +236,7 @@ SlowRanks find_slow(const Job& job, const std::vector<std::int64_t>& waited_ns, 
     most = std::max(most, slow.cost.best);
     found.push_back(std::move(slow));
   };
-  const auto waits_by_block_ns = waits_by_block(job);
+  const auto waits_by_block_ns = waits_by_block(job, what_if.places());
   const auto is_proven = [&](const std::vector<std::uint32_t>& ranks) {
     return chance_of(waits_by_block_ns, ranks) <= kMostChance;
   };
