@@ -137,10 +137,10 @@ class NetworkReport {
       std::string text =
           "Sends of rank " + number_text(link->rank) + " to rank " + number_text(link->peer) +
           " of communicator " + label(*link) + " on channel " + std::to_string(link->channel) +
-          " reach " + fixed(why.own_gb_s, 2) + " GB/s, " + fixed(why.factor, 1) +
+          " reach " + fixed(why.own_gb_s, 2) + " GB/s in steps of at least " +
+          human_bytes(usual.kind.step_bytes) + ", " + fixed(why.factor, 1) +
           " times less than usual (" + fixed(why.usual_gb_s, 2) +
-          " GB/s): " + counted(why.steps, "step") + " of at least " +
-          human_bytes(usual.kind.step_bytes) + ". Links of the class \"" + class_name(usual) +
+          " GB/s): " + counted(why.steps, "step") + ". Links of the class \"" + class_name(usual) +
           "\" vary by " + fixed(std::max(usual.spread_percent, 2.0), 0) + " %; " +
           chance_text(why.chance) + " that chance makes one of all links so slow";
       if (const std::string trouble = trouble_text(*link, ". "); !trouble.empty()) {
@@ -160,8 +160,7 @@ class NetworkReport {
     } else if (network_.links.empty()) {
       sentences.emplace_back(
           "No network transfers are recorded. Jobs on one host and profiles of PyTorch have none; "
-          "to "
-          "record those of other jobs, set RINGSIDE_EVENTS=default,steps.");
+          "to record those of other jobs, set RINGSIDE_EVENTS=default,steps.");
     } else if (!network_.has_steps) {
       sentences.emplace_back(
           "Only proxy operations are recorded, so waiting is in their times and no link is "
@@ -196,7 +195,8 @@ class NetworkReport {
     };
     const char* const what = has_steps ? "steps" : "operations";
     document_.tables.push_back(table_of(
-        "links", "Links, the slow ones first, then by time", links,
+        "links", "Links, the slow ones first, then by time; throughput in steps of all sizes",
+        links,
         {{"communicator", "communicator", [&](auto* link) { return label(*link); }},
          {"rank", "rank", Shown::kInteger, &Link::rank},
          {"host", "host", [&](auto* link) { return traces_.files[link->file].process.host; }},
@@ -244,7 +244,7 @@ class NetworkReport {
     const std::size_t left_out = listed.size() - shown;
     listed.resize(shown);
     Table& list = document_.tables.emplace_back(table_of(
-        "matrix", "Sends from rank to rank", listed,
+        "matrix", "Sends from rank to rank, all channels together", listed,
         {{"communicator", "communicator",
           [&](auto* pair) { return label_of(network_.communicators[pair->communicator]); }},
          {"rank", "rank", Shown::kInteger, &metrics::Pair::rank},
@@ -272,9 +272,8 @@ class NetworkReport {
     Table& table = document_.tables.emplace_back();
     table.key = "matrix_of_" + std::to_string(communicator);
     table.is_whole = true;
-    table.title = "Throughput of sends in communicator " +
-                  label_of(network_.communicators[communicator]) +
-                  ", GB/s: from the rank on the left to that above";
+    table.title = "Sends in communicator " + label_of(network_.communicators[communicator]) +
+                  ", all channels together, GB/s: from the rank on the left to that above";
     table.columns.push_back({"rank", "rank", Shown::kInteger});
     for (const std::uint32_t peer : ranks) {
       const std::string name = std::to_string(peer);
@@ -362,9 +361,9 @@ class NetworkReport {
       notes.push_back(counted(network_.in_flight, "transfer") +
                       " in flight left out: `ringside hang` shows them.");
     }
-    if (network_.untold > 0) {
-      notes.push_back("NCCL did not say where the time of " + counted(network_.untold, "step") +
-                      " went.");
+    if (network_.without_states > 0) {
+      notes.push_back("NCCL did not say where the time of " +
+                      counted(network_.without_states, "step") + " went.");
     }
     std::uint64_t dropped = 0;
     for (const model::TraceFile& file : traces_.files) {

@@ -178,7 +178,7 @@ void LinkFinder::add_step(std::uint32_t file, const model::Step& step) {
   link.flush_ns += told(step.flush_ns);
   if (step.gpu_wait_ns <= 0 && step.peer_wait_ns <= 0 && step.transfer_ns <= 0 &&
       step.flush_ns <= 0) {
-    ++counts_.untold;
+    ++counts_.without_states;
   }
   if (step.bytes == 0 || step.transfer_ns <= 0) {
     return;

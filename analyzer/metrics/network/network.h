@@ -52,11 +52,11 @@ struct Pair {
 };
 
 struct TransferCounts {
-  std::uint64_t foreign = 0;        // through the proxy of another process (PXN)
-  std::uint64_t foreign_known = 0;  // of them, those whose ranks are known: they are in `links`
-  std::uint64_t without_place = 0;  // transfers of which NCCL named no communicator of ours
-  std::uint64_t in_flight = 0;      // left out
-  std::uint64_t untold = 0;         // steps without states: where their time went is not told
+  std::uint64_t foreign = 0;         // through the proxy of another process (PXN)
+  std::uint64_t foreign_known = 0;   // of them, those whose ranks are known: they are in `links`
+  std::uint64_t without_place = 0;   // transfers of which NCCL named no communicator of ours
+  std::uint64_t in_flight = 0;       // left out
+  std::uint64_t without_states = 0;  // steps without states: where their time went is not known
 };
 
 struct Network : TransferCounts {

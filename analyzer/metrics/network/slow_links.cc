@@ -282,8 +282,12 @@ JudgedLinks judge_links(std::vector<RatedLink> links) {
     if (one.slow.factor < kSlowFactor || one.slow.chance >= kSlowChance) {
       continue;
     }
+    // Of several sizes of steps, the one that moved the most.
+    const auto bytes = [&](const Slow& slow) {
+      return slow.steps * judged.classes[slow.link_class].kind.step_bytes;
+    };
     const auto [at, is_new] = slow_of_link.try_emplace(one.link, one.slow);
-    if (!is_new && one.slow.chance < at->second.chance) {
+    if (!is_new && bytes(one.slow) > bytes(at->second)) {
       at->second = one.slow;
     }
   }

@@ -73,7 +73,7 @@ struct SlowLink {
 
 struct JudgedLinks {
   std::vector<LinkClass> classes;
-  std::vector<SlowLink> slow;  // the surest of each link
+  std::vector<SlowLink> slow;  // of each link, by the size of steps that moved the most
   std::size_t judged = 0;      // links that were compared with others
 };
 

@@ -34,37 +34,7 @@ std::optional<double> rate(std::uint64_t bytes, std::int64_t time_ns) {
              : std::nullopt;
 }
 
-}  // namespace
-
-std::optional<double> Throughput::gb_s() const {
-  if (seen_by == SeenBy::kReceiver) {
-    return std::nullopt;
-  }
-  const bool is_bounded = most_ns && least_ns > 0;
-  const bool is_known =
-      is_bounded && static_cast<double>(*most_ns) <= kMostFactor * static_cast<double>(least_ns);
-  return is_known || seen_by == SeenBy::kProxy ? rate(bytes, likely_ns) : std::nullopt;
-}
-
-std::optional<double> Throughput::least_gb_s() const {
-  // If only the sender was seen, the data may have gone into a buffer, and the link may be as slow
-  // as it likes.
-  return most_ns && seen_by != SeenBy::kSender ? rate(bytes, *most_ns) : std::nullopt;
-}
-
-std::optional<double> Throughput::most_gb_s() const {
-  return seen_by == SeenBy::kReceiver || seen_by == SeenBy::kProxy ? std::nullopt
-                                                                   : rate(bytes, least_ns);
-}
-
-bool Throughput::is_wide() const {
-  return seen_by != SeenBy::kBoth || !most_ns ||
-         static_cast<double>(*most_ns) - static_cast<double>(least_ns) >
-             kWideShare * static_cast<double>(likely_ns);
-}
-
-Throughput throughput_of(const std::vector<Moved>& steps) {
-  const bool is_both = use_both(steps);
+Throughput throughput_seen_by(const std::vector<Moved>& steps, bool is_both) {
   Throughput found;
   found.seen_by = is_both ? SeenBy::kBoth : SeenBy::kSender;
   std::vector<std::pair<std::int64_t, std::int64_t>> least;
@@ -101,6 +71,45 @@ Throughput throughput_of(const std::vector<Moved>& steps) {
   }
   found.likely_ns = std::max(found.likely_ns, found.least_ns);
   return found;
+}
+
+}  // namespace
+
+std::optional<double> Throughput::gb_s() const {
+  if (seen_by == SeenBy::kReceiver) {
+    return std::nullopt;
+  }
+  const bool is_bounded = most_ns && least_ns > 0;
+  const bool is_known =
+      is_bounded && static_cast<double>(*most_ns) <= kMostFactor * static_cast<double>(least_ns);
+  return is_known || seen_by == SeenBy::kProxy ? rate(bytes, likely_ns) : std::nullopt;
+}
+
+std::optional<double> Throughput::least_gb_s() const {
+  // If only the sender was seen, the data may have gone into a buffer, and the link may be as slow
+  // as it likes.
+  return most_ns && seen_by != SeenBy::kSender ? rate(bytes, *most_ns) : std::nullopt;
+}
+
+std::optional<double> Throughput::most_gb_s() const {
+  return seen_by == SeenBy::kReceiver || seen_by == SeenBy::kProxy ? std::nullopt
+                                                                   : rate(bytes, least_ns);
+}
+
+bool Throughput::is_wide() const {
+  return seen_by != SeenBy::kBoth || !most_ns ||
+         static_cast<double>(*most_ns) - static_cast<double>(least_ns) >
+             kWideShare * static_cast<double>(likely_ns);
+}
+
+Throughput throughput_of(const std::vector<Moved>& steps) {
+  if (use_both(steps)) {
+    const Throughput found = throughput_seen_by(steps, true);
+    if (found.gb_s()) {
+      return found;
+    }
+  }
+  return throughput_seen_by(steps, false);
 }
 
 }  // namespace ringside::metrics

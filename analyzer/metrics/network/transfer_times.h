@@ -58,7 +58,7 @@ inline std::uint64_t add_bytes(std::uint64_t sum, std::uint64_t bytes) {
 }
 
 /// The throughput of the steps of one link or pair of ranks. Both ends count if the arrival of
-/// nearly all bytes is known, else the sends alone.
+/// nearly all bytes is known, and so well that gb_s() is; else the sends alone.
 Throughput throughput_of(const std::vector<Moved>& steps);
 
 }  // namespace ringside::metrics

@@ -123,7 +123,7 @@ TEST_CASE("what cannot be told is counted, and damage does not overflow") {
   const metrics::Network network = find(traces);
   CHECK(network.in_flight == 1);
   CHECK(network.without_place == 1);
-  CHECK(network.untold == 1);
+  CHECK(network.without_states == 1);
   CHECK(network.links[0].bytes == std::numeric_limits<std::uint64_t>::max());
   CHECK(slow_links(network).empty());
 }
