@@ -296,6 +296,9 @@ void ProcessLines::append_additions(std::uint64_t operation, std::uint32_t tid,
 // Until when slices last whose line of the end is lost: up to the end of the trace, but an
 // operation has told its end when it began, unless it was in flight.
 std::vector<ProcessLines::Endless> ProcessLines::endless_slices() {
+  if (file_.last_ns) {
+    last_ns_ = std::max(last_ns_, place_.time(*file_.last_ns).value_or(last_ns_));
+  }
   std::vector<Endless> slices;
   slices.reserve(open_.size());
   for (auto& [key, slice] : open_) {

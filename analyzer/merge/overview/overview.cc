@@ -22,10 +22,11 @@ constexpr std::int64_t kStretches = 512;
 using Times = std::pair<std::int64_t, std::int64_t>;
 
 // The execution, or the call where only that is known. An operation that has not ended lasts until
-// the last time of its file.
+// the end of the record.
 std::optional<Times> times_of(const model::Operation& one, const model::TraceFile& file) {
   const auto begin = one.start_ns ? one.start_ns : one.enqueue_start_ns;
-  const auto end = one.in_flight  ? std::optional(file.operations.extent_ns()->second)
+  const std::int64_t last_ns = file.operations.extent_ns()->second;
+  const auto end = one.in_flight  ? std::optional(std::max(last_ns, file.last_ns.value_or(last_ns)))
                    : one.start_ns ? one.end_ns
                                   : one.enqueue_end_ns;
   return begin && end && *end >= *begin ? std::optional(Times(*begin, *end)) : std::nullopt;
