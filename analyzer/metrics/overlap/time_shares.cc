@@ -105,14 +105,13 @@ void TimeShares::add_stays(const facts::SeenOperation& seen, OfThread& own) cons
     const std::int64_t open_ns =
         subtract_saturating(std::min(row.wait.most_ns, row.wall_ns()), row.wait.least_ns);
     rank.undivided += open_ns > row.wall_ns() / 2 ? 1 : 0;
-    rank.open_ns = add_saturating(rank.open_ns, open_ns);
     const model::Execution& one = seen.executions[row.part - operation.first_part];
     const std::int64_t queued_ns =
         row.open_ns > 0 ? 0 : subtract_saturating(*one.start_ns, *call_time(one));
     const std::int64_t call_ns =
         subtract_saturating(row.arrival_ns, std::max<std::int64_t>(queued_ns, 0));
     own.tables[number % kParts].push_back({number, call_ns, row.arrival_ns,
-                                           add_saturating(row.arrival_ns, row.wait.least_ns),
+                                           add_saturating(row.arrival_ns, row.best_wait_ns),
                                            row.end_ns});
   }
 }
@@ -127,7 +126,6 @@ void TimeShares::finish_part(std::size_t part, std::vector<RankShares>& ranks) {
       rank.operations += counts.operations;
       rank.without_times += counts.without_times;
       rank.undivided += counts.undivided;
-      rank.open_ns = add_saturating(rank.open_ns, counts.open_ns);
     }
     if (rank.operations > 0) {
       rank.rank = static_cast<std::uint32_t>(number);

@@ -28,9 +28,8 @@ struct RankShares {
   std::uint64_t without_times = 0;  // of them, those whose execution is not known: in no share
   std::uint64_t undivided = 0;      // whose waiting is open by more than half of their time
   std::int64_t span_ns = 0;         // from the first call to the last end
-  std::int64_t transfer_ns = 0;     // an operation ran, and it may have had all that it needs
-  std::int64_t waiting_ns = 0;      // an operation ran, and surely waited for another rank
-  std::int64_t open_ns = 0;         // of transfer_ns, so much may be waiting at most
+  std::int64_t transfer_ns = 0;     // an operation ran, and had all that it needs
+  std::int64_t waiting_ns = 0;      // an operation ran, and waited for another rank: best estimate
   std::int64_t enqueued_ns = 0;     // called, and not begun
   std::int64_t outside_ns = 0;      // nothing was called
 
@@ -66,7 +65,6 @@ class TimeShares {
     std::uint64_t operations = 0;
     std::uint64_t without_times = 0;
     std::uint64_t undivided = 0;
-    std::int64_t open_ns = 0;
   };
   // The columns are the rank, its call, its arrival, the moment up to which it waited at least, and
   // its end.
