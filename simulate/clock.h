@@ -17,7 +17,7 @@ inline constexpr std::int64_t kJobStart_ns = 1'000'000'000'000;
 struct ClockStep {
   std::int64_t at_ns = 0;    // true time
   std::int64_t size_ns = 0;  // negative: so long it stood
-  bool is_told = true;       // the processor's counter counted on
+  bool is_reported = true;   // the processor's counter counted on
 
   std::int64_t over_ns() const { return at_ns + std::max<std::int64_t>(-size_ns, 0); }
 };

@@ -78,7 +78,7 @@ struct StepPlan {
   int host = 0;
   std::int64_t iteration = 0;
   std::int64_t size_ns = 0;
-  bool is_told = true;
+  bool is_reported = true;
 };
 
 enum class Detail { kOperationsOnly, kNormal, kFull };

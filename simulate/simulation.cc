@@ -96,7 +96,7 @@ void Simulation::step_clocks(std::int64_t iteration) {
     if (plan.iteration != iteration) {
       continue;
     }
-    ClockStep step{0, plan.size_ns, plan.is_told};
+    ClockStep step{0, plan.size_ns, plan.is_reported};
     const auto each_rank = [&](auto visit) {
       for (int rank = 0; rank < options_.ranks(); ++rank) {
         if (host_of(rank) == plan.host) {

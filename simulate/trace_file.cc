@@ -173,7 +173,7 @@ void TraceFile::end(std::int64_t window_start_ns, std::int64_t end_ns) {
     window_lines(clock_.at(window_start_ns));
   }
   for (const ClockStep& step : clock_.steps) {
-    if (step.is_told) {
+    if (step.is_reported) {
       constexpr std::int64_t kBehind_ns = 3'000'000;
       clock_line(step.over_ns() + kBehind_ns, &step);
     }

@@ -103,8 +103,8 @@ OffsetAt OffsetCurve::at(double time_ns) const {
           from.uncertainty_ns + (to.uncertainty_ns - from.uncertainty_ns) * part + off_ns};
 }
 
-void SteppedCurve::add(OffsetCurve curve, double begin_ns, double end_ns, bool is_told) {
-  pieces_.push_back({std::move(curve), begin_ns, end_ns, is_told});
+void SteppedCurve::add(OffsetCurve curve, double begin_ns, double end_ns, bool is_reported) {
+  pieces_.push_back({std::move(curve), begin_ns, end_ns, is_reported});
 }
 
 // A piece that nothing bounds is put where the nearest one is that something does.
@@ -162,7 +162,7 @@ OffsetAt SteppedCurve::within_step(std::size_t after, double time_ns) const {
   // A clock that steps does not go back, so it was between these two moments.
   double lower_ns = begin_ns + first.offset_ns - *first.uncertainty_ns;
   double upper_ns = end_ns + last.offset_ns + *last.uncertainty_ns;
-  if (!pieces_[after].is_told) {
+  if (!pieces_[after].is_reported) {
     const auto either = *either_ns(after, time_ns);
     lower_ns = std::max(lower_ns, time_ns + either.first);
     upper_ns = std::min(upper_ns, time_ns + either.second);

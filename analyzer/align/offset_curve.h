@@ -53,8 +53,9 @@ class OffsetCurve {
 class SteppedCurve {
  public:
   /// Pieces are added in the order of time. The clock stepped between the end of one and the begin
-  /// of the next. `is_told`: stamps between these two may be wrong on the host's own clock, too.
-  void add(OffsetCurve curve, double begin_ns, double end_ns, bool is_told);
+  /// of the next. `is_reported`: stamps between these two may be wrong on the host's own clock,
+  /// too.
+  void add(OffsetCurve curve, double begin_ns, double end_ns, bool is_reported);
 
   OffsetAt at(double time_ns) const;
   /// The offset of at() alone, which takes less time.
@@ -74,7 +75,7 @@ class SteppedCurve {
     OffsetCurve curve;
     double begin_ns = 0;
     double end_ns = 0;
-    bool is_told = false;
+    bool is_reported = false;
   };
   std::vector<Piece> pieces_;
 };

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "analyzer/align/host_path.h"
-#include "analyzer/align/points/untold_steps.h"
+#include "analyzer/align/points/hidden_steps.h"
 
 namespace ringside::align {
 namespace {
@@ -56,9 +56,9 @@ std::optional<std::pair<double, double>> size_of_step(const SolvedClocks& solved
 // Supposes that any of several clocks stepped.
 class Cut {
  public:
-  Cut(const std::vector<UntoldStep>& steps, const SyncPoints& points, const ClockPieces& pieces)
+  Cut(const std::vector<HiddenStep>& steps, const SyncPoints& points, const ClockPieces& pieces)
       : steps_(steps), points_(points), pieces_(pieces), first_(pieces.size()) {
-    for (const UntoldStep& step : steps_) {
+    for (const HiddenStep& step : steps_) {
       pieces_.cut(step.piece, step.gap, points_);
     }
     solved_ = solve_whole(points_, pieces_);
@@ -76,8 +76,8 @@ class Cut {
   }
 
   // The steps that no drift explains.
-  std::vector<UntoldStep> needed() const {
-    std::vector<UntoldStep> found;
+  std::vector<HiddenStep> needed() const {
+    std::vector<HiddenStep> found;
     for (std::size_t i = 0; i < steps_.size(); ++i) {
       const auto step_ns = size_ns(i);
       const double drift_ns = kMost * (steps_[i].gap.end_ns - steps_[i].gap.begin_ns);
@@ -105,7 +105,7 @@ class Cut {
     return size_of_step(solved_, steps_[step].piece, first_ + step);
   }
 
-  const std::vector<UntoldStep>& steps_;
+  const std::vector<HiddenStep>& steps_;
   SyncPoints points_;
   ClockPieces pieces_;
   std::size_t first_;  // the piece behind the first step; those behind the others follow
@@ -114,13 +114,13 @@ class Cut {
 
 // If any of several clocks may have stepped, those that need not have are left whole.
 SolvedClocks solve_contradicted(SolvedClocks whole, SyncPoints& points, ClockPieces& pieces) {
-  std::vector<UntoldStep> steps = find_untold_steps({kMost, kMost}, pieces, points);
+  std::vector<HiddenStep> steps = find_hidden_steps({kMost, kMost}, pieces, points);
   while (!steps.empty()) {
     Cut cut(steps, points, pieces);
     if (cut.is_contradictory() || !cut.leaves_nothing_unknown()) {
       break;
     }
-    std::vector<UntoldStep> needed = cut.needed();
+    std::vector<HiddenStep> needed = cut.needed();
     if (needed.size() == steps.size()) {
       return cut.take(points, pieces);
     }
@@ -132,11 +132,11 @@ SolvedClocks solve_contradicted(SolvedClocks whole, SyncPoints& points, ClockPie
 // The cut and the greater assumption together allow for both explanations: for a step beside the
 // usual wander, and for a greater wander without a step.
 SolvedClocks allow_for_step(SolvedClocks whole, SyncPoints& points, ClockPieces& pieces) {
-  std::vector<UntoldStep> steps = find_untold_steps(assumption_of(kUsualWander), pieces, points);
+  std::vector<HiddenStep> steps = find_hidden_steps(assumption_of(kUsualWander), pieces, points);
   if (steps.empty()) {
     return whole;
   }
-  for (UntoldStep& step : steps) {
+  for (HiddenStep& step : steps) {
     step.gap.source = StepSource::kPerhaps;
   }
   Cut cut(steps, points, pieces);

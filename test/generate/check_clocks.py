@@ -150,16 +150,16 @@ class StepJob(Job):
     def __init__(self, options, seed, directory):
         super().__init__(options, seed, directory)
         length = int(self.arguments[self.arguments.index("--iterations") + 1])
-        self.is_told = self.random.random() < 0.5
-        self.way = "stepping, told" if self.is_told else "stepping, untold"
+        self.is_reported = self.random.random() < 0.5
+        self.way = "stepping, reported" if self.is_reported else "stepping, hidden"
         self.steps = []
         for host in self.random.sample(range(self.hosts), self.random.randint(1, min(2, self.hosts - 1))):
-            size_us = self.random.choice((5_000, 50_000, 2_000_000) if self.is_told
+            size_us = self.random.choice((5_000, 50_000, 2_000_000) if self.is_reported
                                          else (5, 100, 1_000, 50_000, 2_000_000))
             size_us *= self.random.choice((-1, 1)) * self.random.uniform(1, 3)
             self.steps.append((host, self.random.randrange(length // 4, length), round(size_us)))
         for host, at, size_us in self.steps:
-            self.arguments.append(f"--clock-step={host}:{at}:{size_us}{'' if self.is_told else ':untold'}")
+            self.arguments.append(f"--clock-step={host}:{at}:{size_us}{'' if self.is_reported else ':hidden'}")
 
 
 def check_step(seed, options):
@@ -186,11 +186,11 @@ def check_step(seed, options):
 
         # If the reference may have stepped, the common clock is that of one of its pieces.
         wrong, widths = min(map(held_against, [None, 0, 1] if said else [None]), key=lambda one: len(one[0]))
-        if job.is_told:
+        if job.is_reported:
             wrong += [f"a step is not told: {found['notes']}"] if hidden_ns else []
         if len(job.steps) == 1:
             wrong += [note for note in found["notes"] if "operations contradict" in note]
-        if not job.is_told:
+        if not job.is_reported:
             job.way += ", found" if said else ", not found"
         return job, wrong, widths
 

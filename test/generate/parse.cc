@@ -98,9 +98,10 @@ StepPlan parse_clock_step(std::string_view text) {
   step.iteration = number_of(parts[1], kMost);
   const bool is_back = parts[2].starts_with('-');
   step.size_ns = number_of(parts[2].substr(is_back ? 1 : 0), kMost) * (is_back ? -1000 : 1000);
-  step.is_told = parts.size() < 4;
-  if (!step.is_told && parts[3] != "untold") {
-    throw std::invalid_argument(std::string(text) + ": a step is told, or it is `untold`");
+  step.is_reported = parts.size() < 4;
+  if (!step.is_reported && parts[3] != "hidden") {
+    throw std::invalid_argument(std::string(text) +
+                                ": behind the size stands nothing, or `hidden`");
   }
   return step;
 }

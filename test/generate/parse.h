@@ -16,7 +16,7 @@ Step parse_step(std::string_view text);
 
 Fault parse_straggler(std::string_view text);           // RANK:DELAY_US[:FROM[:UNTIL[:GROWTH_US]]]
 LateMode parse_late_every(std::string_view text);       // RANK:DELAY_US:EVERY[:LENGTH[:FROM]]
-StepPlan parse_clock_step(std::string_view text);       // HOST:ITERATION:US[:untold]
+StepPlan parse_clock_step(std::string_view text);       // HOST:ITERATION:US[:hidden]
 LateMode parse_late_random(std::string_view text);      // RANK:FACTOR:PERCENT
 Fault parse_slow_link(std::string_view text);           // FROM_RANK:TO_RANK:CHANNEL:FACTOR
 Fault parse_mismatch(std::string_view text);            // WHAT:RANK:OPERATION

@@ -89,7 +89,7 @@ void add_clocks(CLI::App& app, Words& w) {
   app.add_option("--wander-period-s", w.wander_period_s)->check(CLI::Range(1, 1'000'000));
   app.add_option(
       "--clock-step", w.clock_step,
-      "HOST:ITERATION:US[:untold] with whose begin the host's clock steps; negative: the "
+      "HOST:ITERATION:US[:hidden] with whose begin the host's clock steps; negative: the "
       "host and its clock stand still");
   app.add_option("--stamp-noise-us", w.stamp_noise_us, "stamps are late by up to this")
       ->check(CLI::Range(0, 5));

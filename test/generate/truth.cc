@@ -79,7 +79,7 @@ void write_truth(const Options& options, const Simulation& simulation,
     const char* between = "";
     for (const ClockStep& step : clocks[host].steps) {
       out << between << R"({"at_ns":)" << step.at_ns << R"(,"size_ns":)" << step.size_ns
-          << R"(,"is_told":)" << (step.is_told ? "true}" : "false}");
+          << R"(,"is_reported":)" << (step.is_reported ? "true}" : "false}");
       between = ",";
     }
     out << "]}";

@@ -29,7 +29,7 @@ class Transfers:
         self.steps = collections.Counter()  # by operation
         self.messages = collections.defaultdict(list)  # by operation: func, proto, bytes of each
         self.ranks = collections.defaultdict(set)  # by communicator
-        self.untold = 0
+        self.without_bytes = 0
         for trace in traces:
             self.add(trace)
 
@@ -58,7 +58,7 @@ class Transfers:
         for event in trace.begins("proxy"):
             args = event["args"]
             if "bytes" not in args:
-                self.untold += 1
+                self.without_bytes += 1
                 continue
             row = (args["op"], event["name"], args["peer"])
             if told_steps[row]:
@@ -86,7 +86,7 @@ class Transfers:
         return (sent // nranks,)
 
     def check(self):
-        require(self.untold == 0, f"{self.untold} proxy operations without bytes")
+        require(self.without_bytes == 0, f"{self.untold} proxy operations without bytes")
         require(self.sent, "no transfer at all")
         wrong = {key: (self.sent[key], self.received[key])
                  for key in self.sent.keys() | self.received.keys()

@@ -239,7 +239,7 @@ std::optional<HangAnswer> answer_hang(const AnalysisOptions& options, double min
                                  " was read: nothing is known of what may be stuck there.");
   }
   const auto& files = analysis.traces.files;
-  if (hang.operations.empty() && !hang.untold.empty()) {
+  if (hang.operations.empty() && !hang.undecided.empty()) {
     const model::TraceFile& file = files.front();
     document.sentences.front() +=
         file.process.dump || file.silent_ns
@@ -250,7 +250,7 @@ std::optional<HangAnswer> answer_hang(const AnalysisOptions& options, double min
     return file.closed || file.process.dump;
   });
   const bool is_whole = is_read && has_ends && absent == 0;
-  const bool is_known = is_whole && hang.operations.empty() && hang.untold.empty() &&
+  const bool is_known = is_whole && hang.operations.empty() && hang.undecided.empty() &&
                         !hang.opposite_order && metrics::find_unaligned(hang).empty();
   const bool is_stuck = is_stuck_by_dumps || is_surely_stuck(hang);
   HangAnswer answer{std::move(document), is_stuck   ? kExitFindings

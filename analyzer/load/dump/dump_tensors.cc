@@ -66,10 +66,10 @@ std::uint64_t DumpTensorReader::add(const PlainValue& sizes, std::uint64_t bytes
                !__builtin_mul_overflow(count, static_cast<std::uint64_t>(*number), &count);
   }
   tensors.has_sizes = tensors.has_sizes && is_known;
-  const auto add_to = [](std::optional<std::uint64_t>& sum, std::uint64_t more, bool is_told) {
+  const auto add_to = [](std::optional<std::uint64_t>& sum, std::uint64_t more, bool is_stated) {
     constexpr std::uint64_t kMost = std::uint64_t{1} << 62;
-    sum =
-        is_told && sum && more < kMost && *sum < kMost ? std::optional(*sum + more) : std::nullopt;
+    sum = is_stated && sum && more < kMost && *sum < kMost ? std::optional(*sum + more)
+                                                           : std::nullopt;
   };
   std::uint64_t bytes = 0;
   const bool has_bytes =

@@ -181,11 +181,11 @@ class DumpReader {
     }
     const auto groups = tree_.dict(tree_.at(root_, "pg_status"));
     // A group that the watchdog does not have may have been called.
-    bool is_told = !groups.empty() && groups.size() / 2 >= dump_.file.contexts.size();
+    bool is_stated = !groups.empty() && groups.size() / 2 >= dump_.file.contexts.size();
     for (std::size_t i = 0; i + 1 < groups.size(); i += 2) {
       const auto number =
           watched_number(tree_, tree_.at(groups[i + 1], "last_enqueued_collective"));
-      is_told = is_told && number;
+      is_stated = is_stated && number;
       if (number.value_or(0) > 0) {
         damaged(Harm::kLoss, "there are no entries, and pg_status says that number " +
                                  std::to_string(*number) + " of group " +
@@ -193,7 +193,7 @@ class DumpReader {
                                  " was enqueued: the calls of this rank are not recorded");
       }
     }
-    if (!is_told) {
+    if (!is_stated) {
       damaged(Harm::kLoss,
               "there are no entries, and no pg_status of all groups that can be read: whether this "
               "rank has called anything is not known");

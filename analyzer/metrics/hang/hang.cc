@@ -60,8 +60,8 @@ class HangFinder {
     hang_.judgements = match::judge_all(traces_, hang_.matches, align::judging_clock(alignment_));
     hang_.positions = find_positions(traces_, hang_.matches.communicators);
     add_hopeless_calls(traces_, hang_.matches, hang_.judgements, hang_.positions);
-    hang_.untold = add_last_calls(traces_, alignment_, hang_.matches, hang_.judgements, min_age_ns_,
-                                  hang_.positions);
+    hang_.undecided = add_last_calls(traces_, alignment_, hang_.matches, hang_.judgements,
+                                     min_age_ns_, hang_.positions);
     const InFlight in_flight = find_in_flight(traces_, hang_.matches, hang_.positions);
     is_in_ring_ = find_rings(hang_.matches, in_flight);
     hang_.opposite_order = find_opposite_order(traces_, hang_.matches, hang_.positions, in_flight);

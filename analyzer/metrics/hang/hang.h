@@ -83,8 +83,8 @@ struct Hang {
   std::vector<std::uint32_t> cycle;
   /// Calls that may wait for each other, though nothing shows that they are stuck.
   std::optional<OppositeOrder> opposite_order;
-  std::vector<UntoldCall> untold;  // by communicator
-  std::int64_t younger_ns = 0;     // the longest wait that is shorter than --min-age; 0: none is
+  std::vector<UndecidedCall> undecided;  // by communicator
+  std::int64_t younger_ns = 0;  // the longest wait that is shorter than --min-age; 0: none is
   /// Operations that have been enqueued, and on no rank were seen to begin; by communicator.
   std::map<std::uint32_t, std::uint64_t> enqueued_only;
   std::map<std::uint32_t, std::uint64_t> too_young;  // in flight for less than the least age

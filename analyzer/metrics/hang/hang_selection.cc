@@ -70,7 +70,7 @@ void choose_communicators(const match::Selection& selection, Hang& hang) {
   }
   hang.operations = std::move(kept);
   std::erase_if(hang.enqueued_only, [&](const auto& of) { return hang.is_hidden[of.first]; });
-  std::erase_if(hang.untold, [&](const UntoldCall& call) {
+  std::erase_if(hang.undecided, [&](const UndecidedCall& call) {
     return hang.is_hidden[hang.matches.operations[call.matched].communicator];
   });
   std::erase_if(hang.too_young, [&](const auto& of) { return hang.is_hidden[of.first]; });

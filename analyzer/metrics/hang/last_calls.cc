@@ -40,7 +40,7 @@ class LastCalls {
     }
   }
 
-  std::vector<UntoldCall> find() {
+  std::vector<UndecidedCall> find() {
     for (std::size_t i = 0; i < matches_.operations.size(); ++i) {
       if (may_be_last(i)) {
         judge(i);
@@ -51,13 +51,13 @@ class LastCalls {
         positions_[p].fronts.assign(1, *first_calls_[p]);
       }
     }
-    std::vector<UntoldCall> untold;
-    for (const auto& [communicator, call] : untold_) {
+    std::vector<UndecidedCall> undecided;
+    for (const auto& [communicator, call] : undecided_) {
       if (!is_stuck_[communicator]) {
-        untold.push_back(call);
+        undecided.push_back(call);
       }
     }
-    return untold;
+    return undecided;
   }
 
  private:
@@ -168,7 +168,7 @@ class LastCalls {
                      [&](std::uint32_t mover) { return is_known(mover, matched); })) {
       return;
     }
-    UntoldCall call = silence_of(index, movers);
+    UndecidedCall call = silence_of(index, movers);
     if (is_hopeless && !differs) {
       call.not_called = movers.front();
     }
@@ -182,7 +182,7 @@ class LastCalls {
       is_stuck_[matched.communicator] = true;
       add_fronts(index);
     } else if (is_hopeless || (call.times_before == 0 && !is_over)) {
-      const auto [entry, is_new] = untold_.try_emplace(matched.communicator, call);
+      const auto [entry, is_new] = undecided_.try_emplace(matched.communicator, call);
       if (!is_new && entry->second.silent_ns > call.silent_ns) {
         entry->second = call;  // a later one
       }
@@ -190,8 +190,8 @@ class LastCalls {
   }
 
   // For how long no mover has called, at the end of the trace that ends first.
-  UntoldCall silence_of(std::size_t index, const std::vector<std::uint32_t>& movers) {
-    UntoldCall call;
+  UndecidedCall silence_of(std::size_t index, const std::vector<std::uint32_t>& movers) {
+    UndecidedCall call;
     call.matched = index;
     std::int64_t since_ns = std::numeric_limits<std::int64_t>::min();
     std::int64_t until_ns = std::numeric_limits<std::int64_t>::max();
@@ -263,17 +263,18 @@ class LastCalls {
   std::vector<std::optional<Front>> first_calls_;  // by position
   std::map<std::pair<std::uint32_t, model::NameId>, std::uint64_t> newest_;  // by position
   std::map<std::uint32_t, Pace> paces_;                                      // by file
-  std::map<std::uint32_t, UntoldCall> untold_;                               // by communicator
+  std::map<std::uint32_t, UndecidedCall> undecided_;                         // by communicator
   std::map<std::uint32_t, bool> is_stuck_;                                   // likewise
 };
 
 }  // namespace
 
-std::vector<UntoldCall> add_last_calls(const model::Traces& traces,
-                                       const align::Alignment& alignment,
-                                       const match::Matches& matches,
-                                       const std::vector<match::Judgement>& judgements,
-                                       std::int64_t min_age_ns, std::vector<Position>& positions) {
+std::vector<UndecidedCall> add_last_calls(const model::Traces& traces,
+                                          const align::Alignment& alignment,
+                                          const match::Matches& matches,
+                                          const std::vector<match::Judgement>& judgements,
+                                          std::int64_t min_age_ns,
+                                          std::vector<Position>& positions) {
   return LastCalls(traces, alignment, matches, judgements, min_age_ns, positions).find();
 }
 

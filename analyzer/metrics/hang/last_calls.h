@@ -20,7 +20,7 @@
 namespace ringside::metrics {
 
 /// A last call of which cannot be told whether it hangs.
-struct UntoldCall {
+struct UndecidedCall {
   std::size_t matched = 0;                  // index into Matches::operations
   std::optional<std::uint32_t> not_called;  // the position that has not; nothing: all ranks have
   std::int64_t silent_ns = 0;               // no rank that could go on has called for so long
@@ -29,11 +29,12 @@ struct UntoldCall {
 
 /// Makes the first call of each rank that surely waits for another rank a front (Stage::kCalled).
 /// Returns, for each communicator, the last call of which that cannot be told.
-std::vector<UntoldCall> add_last_calls(const model::Traces& traces,
-                                       const align::Alignment& alignment,
-                                       const match::Matches& matches,
-                                       const std::vector<match::Judgement>& judgements,
-                                       std::int64_t min_age_ns, std::vector<Position>& positions);
+std::vector<UndecidedCall> add_last_calls(const model::Traces& traces,
+                                          const align::Alignment& alignment,
+                                          const match::Matches& matches,
+                                          const std::vector<match::Judgement>& judgements,
+                                          std::int64_t min_age_ns,
+                                          std::vector<Position>& positions);
 
 }  // namespace ringside::metrics
 

@@ -129,10 +129,10 @@ class HangReport {
   // The best answer that calls alone give.
   std::string longest_silence() const {
     const auto longest =
-        std::max_element(hang_.untold.begin(), hang_.untold.end(),
+        std::max_element(hang_.undecided.begin(), hang_.undecided.end(),
                          [](const auto& a, const auto& b) { return a.silent_ns < b.silent_ns; });
-    const std::size_t others = hang_.untold.size() - 1;
-    return sentences_.untold(*longest) + '.' +
+    const std::size_t others = hang_.undecided.size() - 1;
+    return sentences_.undecided(*longest) + '.' +
            (others == 0 ? ""
                         : " So it is in " + counted(others, "more communicator") + ", see below.");
   }
@@ -147,7 +147,7 @@ class HangReport {
         }
       }
       const std::uint64_t ranks = count_ranks([](const metrics::Position&) { return true; });
-      sentences.push_back(hang_.untold.empty()
+      sentences.push_back(hang_.undecided.empty()
                               ? "Nothing is seen to be stuck: " + counted(ranks, "rank") + " in " +
                                     counted(communicators.size(), "communicator") +
                                     (hang_.younger_ns > 0 ? "; the longest wait, of " +
@@ -256,8 +256,8 @@ class HangReport {
                (stuck.waited_ns ? " since " : "; it was called at ") + time_of_day(stuck.since_ns) +
                " UTC"});
     }
-    for (const metrics::UntoldCall& call : hang_.untold) {
-      document_.findings.push_back({Severity::kWarning, "untold", sentences_.untold(call)});
+    for (const metrics::UndecidedCall& call : hang_.undecided) {
+      document_.findings.push_back({Severity::kWarning, "undecided", sentences_.undecided(call)});
     }
   }
 

@@ -240,10 +240,10 @@ std::string HangSentences::evidence(std::uint32_t operation) const {
       return " Rank " + text_.place(position) + " waits for its GPU alone, not for data.";
     }
   }
-  const bool is_told = std::any_of(of_rank.begin(), of_rank.end(), [](const auto& entry) {
+  const bool is_stated = std::any_of(of_rank.begin(), of_rank.end(), [](const auto& entry) {
     return !entry.second.contains(WaitsFor::kNotTold);
   });
-  return is_told
+  return is_stated
              ? " No transfer stands out; the table shows what each rank waits for."
              : " What the network waits for is not recorded. To record it: ringside run --events "
                "default,steps -- COMMAND";
@@ -340,7 +340,7 @@ std::string HangSentences::called_for(std::uint32_t operation) const {
 }
 
 // Nothing but calls is known, and they leave it open.
-std::string HangSentences::untold(const metrics::UntoldCall& call) const {
+std::string HangSentences::undecided(const metrics::UndecidedCall& call) const {
   const match::MatchedOperation& matched = hang_.matches.operations[call.matched];
   const std::string name = match::operation_text(traces_, matched) + " of communicator " +
                            text_.label(matched.communicator);
@@ -445,10 +445,10 @@ std::string HangSentences::first_stopped() const {
     first.try_emplace(hang_.matches.operations[hang_.operations[i].matched].communicator, i);
   }
   // A dump without its moment tells only when a call was made: it may have waited in a queue.
-  const bool is_told = std::all_of(first.begin(), first.end(), [&](const auto& entry) {
+  const bool is_stated = std::all_of(first.begin(), first.end(), [&](const auto& entry) {
     return hang_.operations[entry.second].waited_ns.has_value();
   });
-  if (first.size() < 2 || !is_told) {
+  if (first.size() < 2 || !is_stated) {
     return {};
   }
   std::vector<std::uint32_t> order;

@@ -28,7 +28,7 @@ class HangSentences {
   /// The ring of Hang::cycle.
   std::string cycle_sentence() const;
   /// Says what leaves open whether a last call hangs; without a full stop.
-  std::string untold(const metrics::UntoldCall& call) const;
+  std::string undecided(const metrics::UndecidedCall& call) const;
   /// Says which communicator stopped first; empty if only one has stopped, or no times are known.
   std::string first_stopped() const;
 

@@ -187,7 +187,7 @@ bool explains(const RunEnds& run, const metrics::Hang& hang) {
     return std::any_of(run.ends.begin(), run.ends.begin() + static_cast<std::ptrdiff_t>(run.first),
                        [&](const End& end) { return end.file == file; });
   };
-  return hang.untold.empty() &&
+  return hang.undecided.empty() &&
          std::all_of(hang.operations.begin(), hang.operations.end(),
                      [&](const metrics::StuckOperation& stuck) {
                        // Whoever died soon after the others had begun to wait may be in it.

@@ -77,9 +77,9 @@ TEST_CASE("a step has the bytes of the state at which NCCL has just set them") {
   const EventId told = script.start(EventType::kProxyStep, partly, 11);
   script.state(told, EventState::kStepSendWait, 4096);
   script.stop(told, 11);
-  const EventId untold = script.start(EventType::kProxyStep, partly, 11);
-  script.state(untold, EventState::kStepSendGpuWait, 4096);
-  script.stop(untold, 11);
+  const EventId stateless = script.start(EventType::kProxyStep, partly, 11);
+  script.state(stateless, EventState::kStepSendGpuWait, 4096);
+  script.stop(stateless, 11);
   script.stop(partly, 11);
   REQUIRE(script.sink.steps.size() == 4);
   CHECK(script.sink.steps[0].bytes == 65'536);

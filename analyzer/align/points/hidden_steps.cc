@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "analyzer/align/points/untold_steps.h"
+#include "analyzer/align/points/hidden_steps.h"
 
 #include <algorithm>
 #include <cstddef>
@@ -130,7 +130,7 @@ class Search {
 
 }  // namespace
 
-std::vector<UntoldStep> find_untold_steps(const Assumption& assumption, const ClockPieces& pieces,
+std::vector<HiddenStep> find_hidden_steps(const Assumption& assumption, const ClockPieces& pieces,
                                           const SyncPoints& points) {
   SyncPoints thinned = points;
   TightestPoints().thin_to(kMostSearched, thinned);
@@ -145,7 +145,7 @@ std::vector<UntoldStep> find_untold_steps(const Assumption& assumption, const Cl
   if (suspects.size() > 1 && search.are_all(suspects)) {
     std::erase(suspects, search.most_touched());
   }
-  std::vector<UntoldStep> steps;
+  std::vector<HiddenStep> steps;
   for (const std::uint32_t piece : suspects) {
     steps.push_back({piece, search.step_of(piece)});
     steps.back().gap.source = is_certain ? StepSource::kOperations : StepSource::kOneOfSeveral;

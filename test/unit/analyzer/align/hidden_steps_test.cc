@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Steps that no trace tells, between operations that bound a clock from one side each.
-#include "analyzer/align/points/untold_steps.h"
+#include "analyzer/align/points/hidden_steps.h"
 
 #include <algorithm>
 #include <cmath>
