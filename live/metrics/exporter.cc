@@ -36,7 +36,7 @@ std::size_t count(const std::vector<Exchange>& asked, Silence silence) {
 
 }  // namespace
 
-std::string Exporter::scrape(MetricsForm form) {
+std::string Exporter::scrape(MetricsForm form, std::string_view resource) {
   const Clock::time_point begin = Clock::now();
   const std::string request = Request("live").integer("series", 1).line();
   std::vector<Exchange> asked;
@@ -64,7 +64,11 @@ std::string Exporter::scrape(MetricsForm form) {
     }
   }
   ask_all(asked, options_.timeout);
-  MetricsPage page(form);
+  const auto now = std::chrono::system_clock::now().time_since_epoch();
+  MetricsPage page(
+      form,
+      static_cast<std::uint64_t>(std::chrono::duration_cast<std::chrono::nanoseconds>(now).count()),
+      resource);
   std::set<std::string> known;
   for (const Exchange& exchange : asked) {
     if (exchange.silence == Silence::kTimeout) {

@@ -10,6 +10,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "live/exchange.h"
@@ -29,8 +30,9 @@ class Exporter {
 
   explicit Exporter(Options options) : options_(std::move(options)) {}
 
-  /// Asks all processes at once. Several threads may scrape at the same time.
-  std::string scrape(MetricsForm form);
+  /// Asks all processes at once. Several threads may scrape at the same time. `resource`: as
+  /// MetricsPage has it.
+  std::string scrape(MetricsForm form, std::string_view resource = {});
 
  private:
   enum Error : std::size_t { kTimeout, kRefused, kTrouble, kDouble, kErrors };

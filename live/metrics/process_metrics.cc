@@ -211,8 +211,8 @@ void ProcessMetrics::add_series(MetricsPage& page) const {
               "seconds");
   for (const auto& [labels, sums] : series_) {
     if (sums.timed_operations != 0) {
-      page.buckets(labels, duration_bounds_s_, sums.durations);
-      page.sum(labels, static_cast<double>(sums.busy_ns) / kNanosecondsPerSecond);
+      page.buckets(labels, duration_bounds_s_, sums.durations,
+                   static_cast<double>(sums.busy_ns) / kNanosecondsPerSecond);
     }
   }
   // There is no sum: a sum of bandwidths would only invite a mean of means.
@@ -220,7 +220,7 @@ void ProcessMetrics::add_series(MetricsPage& page) const {
               "bytes_per_second");
   for (const auto& [labels, sums] : series_) {
     if (sums.bus_ns != 0) {
-      page.buckets(labels, busbw_bounds_, sums.busbws);
+      page.buckets(labels, busbw_bounds_, sums.busbws, std::nullopt);
     }
   }
 }

@@ -21,6 +21,7 @@ import time
 
 import expected
 from exporter_forged import check_forged
+from exporter_otlp import check_otlp
 from exporter import Exporter, Failure, Prometheus, get, require, samples, wait_for
 
 REPEAT = 20
@@ -209,7 +210,8 @@ def check_command_line(options, address):
     require(status == 1 and f"cannot listen at {address}: Address already in use" in said, said)
     status, said = run("--ring-dir", "/no/such/place")
     require(status == 3 and "/no/such/place: there is no such directory" in said, said)
-    for wrong in (("--listen", "localhost:9401"), ("--timeout", "0"), ("--listen", "70000")):
+    for wrong in (("--listen", "localhost:9401"), ("--timeout", "0"), ("--listen", "70000"),
+                  ("--otlp", "collector:4318"), ("--otlp", "env")):
         status, said = run(*wrong)
         require(status == 2, f"{wrong}: {status}: {said}")
 
@@ -233,6 +235,7 @@ def main():
                 check_prometheus(jobs, place, exporter.address)
             else:
                 print("Prometheus is not installed: not asked")
+            check_otlp(options, jobs)
             check_forged(jobs, exporter, check_with_promtool)
             check_command_line(options, exporter.address)
             check_others(jobs, exporter.address, exporter)

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <array>
+#include <chrono>
 #include <csignal>
 #include <cstdint>
 #include <cstdio>
+#include <ctime>
 #include <memory>
 #include <optional>
 #include <string>
@@ -14,6 +16,7 @@
 #include "analyzer/cli/commands.h"
 #include "analyzer/cli/launch.h"
 #include "analyzer/cli/live/live.h"
+#include "analyzer/cli/live/otlp.h"
 #include "analyzer/cli/output.h"
 #include "live/metrics/exporter.h"
 #include "live/metrics/finding_metrics.h"
@@ -25,6 +28,7 @@ namespace {
 struct ExporterOptions {
   std::string listen = "127.0.0.1:9401";
   std::string ring_directory;
+  std::string otlp;
   double timeout_s = 2;
   bool is_watching = false;
   live::Watcher::Options limits;
@@ -33,7 +37,8 @@ struct ExporterOptions {
 };
 
 constexpr char kExporterExample[] =
-    "Serves the metrics of all processes with the plugin on this host, at one port, to "
+    "This command serves the metrics of all processes with the plugin on this host, at one port, "
+    "to "
     "Prometheus, the OpenTelemetry Collector or whatever reads their format. It asks the "
     "processes through their control sockets at each scrape; it may be started before, while and "
     "after jobs run, and delays nothing. As root it asks the processes of all users, else "
@@ -47,6 +52,8 @@ constexpr char kExporterExample[] =
     "Examples:\n"
     "  ringside exporter\tthen: curl http://127.0.0.1:9401/metrics\n"
     "  ringside exporter --listen 0.0.0.0:9401\tfor a Prometheus on another host\n"
+    "  ringside exporter --otlp http://collector:4318\tthe OpenTelemetry Collector, without a "
+    "scrape\n"
     "  ringside exporter --watch --slurm 4711\tand what goes wrong on all hosts of a job\n"
     "  ringside exporter --ring-dir /run/ringside\tjobs that have "
     "RINGSIDE_RING_DIR=/run/ringside\n";
@@ -61,10 +68,11 @@ class EndSignals {
     }
     sigprocmask(SIG_BLOCK, &set_, nullptr);
   }
-  void wait() const {
-    int number = 0;
-    while (sigwait(&set_, &number) != 0) {
-    }
+  /// True if one has come within this time.
+  bool wait(std::chrono::milliseconds time) const {
+    const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(time);
+    const timespec limit = {seconds.count(), (time - seconds).count() * 1'000'000};
+    return sigtimedwait(&set_, nullptr, &limit) > 0;
   }
 
  private:
@@ -87,6 +95,28 @@ live::FindingMetrics::Options watching(const ExporterOptions& options, const liv
   return made;
 }
 
+// Sends the metrics again and again until a signal comes. What fails is said once, until it is
+// another failure, or none.
+void send_metrics(const OtlpTarget& target, live::Exporter& exporter, const EndSignals& signals) {
+  constexpr std::chrono::milliseconds kPause(20);
+  std::string said;
+  do {
+    live::HostCommand command = target.command;
+    command.input = exporter.scrape(live::MetricsForm::kOtlp, target.resource);
+    live::RunningCommand sending(std::move(command), target.timeout);
+    while (!sending.has_ended()) {
+      if (signals.wait(kPause)) {
+        return;
+      }
+    }
+    const std::string& error = sending.command().error;
+    if (!error.empty() && error != said) {
+      print_launch_notes("exporter", {"--otlp: curl " + error});
+    }
+    said = error;
+  } while (!signals.wait(target.interval));
+}
+
 // Each process that is asked takes one, and so does each client.
 void allow_all_descriptors() {
   rlimit limit{};
@@ -97,6 +127,7 @@ void allow_all_descriptors() {
 }
 
 ExitStatus run_exporter(const ExporterOptions& options) {
+  constexpr std::chrono::hours kLong(1);
   const EndSignals signals;
   allow_all_descriptors();
   const auto address = live::parse_listen_address(options.listen);
@@ -133,6 +164,15 @@ ExitStatus run_exporter(const ExporterOptions& options) {
     findings.emplace(std::move(watched));
     how.findings = &*findings;
   }
+  std::optional<OtlpTarget> otlp;
+  if (!options.otlp.empty()) {
+    std::string error;
+    otlp = otlp_target(options.otlp, error);
+    if (!error.empty()) {
+      print_launch_notes("exporter", {"--otlp: " + error});
+      return kExitUsage;
+    }
+  }
   live::Exporter exporter(how);
   live::MetricsServer server;
   if (!server.start(*address, [&](live::MetricsForm form) { return exporter.scrape(form); })) {
@@ -141,7 +181,12 @@ ExitStatus run_exporter(const ExporterOptions& options) {
   }
   print_launch_notes("exporter", {"metrics of the processes that have a control socket in " +
                                   places + ": http://" + server.address() + "/metrics"});
-  signals.wait();
+  if (otlp) {
+    send_metrics(*otlp, exporter, signals);
+  } else {
+    while (!signals.wait(kLong)) {
+    }
+  }
   server.stop();
   return kExitOk;
 }
@@ -176,6 +221,12 @@ void add_exporter(CLI::App& app, Chosen& chosen) {
       ->check(CLI::Range(kLeast_s, kMost_s))
       ->type_name("SECONDS")
       ->capture_default_str();
+  command
+      ->add_option(
+          "--otlp", options->otlp,
+          "Also send the metrics to this collector, http://HOST:4318 or https://..., every "
+          "minute (OTLP, JSON); env: to OTEL_EXPORTER_OTLP_ENDPOINT. It needs curl")
+      ->type_name("URL");
   command->add_flag("--watch", options->is_watching,
                     "Also serve what `ringside watch` finds, here or on several hosts");
   add_watch_limits(*command, options->limits, options->interval_s);

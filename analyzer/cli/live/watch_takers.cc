@@ -8,30 +8,29 @@
 #include "launch/text.h"
 
 namespace ringside::cli {
-namespace {
-
-// curl posts a finding: the URL is an argument that no shell reads.
-live::FindingTaker curl(const std::string& url, const std::string& header) {
-  constexpr std::chrono::milliseconds kTimeout(15000);
-  live::FindingTaker taker;
-  taker.name = "--webhook: curl";
-  taker.timeout = kTimeout;
-  taker.command.words = {"curl",          "--silent",
-                         "--show-error",  "--fail",
-                         "--max-time",    "10",
-                         "--proto",       "=http,https",
-                         "--output",      "/dev/null",
-                         "--data-binary", "@-",
-                         "--header",      "Content-Type: application/json"};
-  if (!header.empty()) {
-    taker.command.secret = header + '\n';
-    taker.command.words.insert(taker.command.words.end(), {"--header", "@/dev/fd/3"});
+live::HostCommand post_command(const std::string& url, const std::string& headers,
+                               std::string& error) {
+  live::HostCommand command;
+  // The URL is an argument that no shell reads.
+  command.words = {"curl",          "--silent",
+                   "--show-error",  "--fail",
+                   "--max-time",    "10",
+                   "--proto",       "=http,https",
+                   "--output",      "/dev/null",
+                   "--data-binary", "@-",
+                   "--header",      "Content-Type: application/json"};
+  if (!headers.empty()) {
+    command.secret = headers;
+    command.words.insert(command.words.end(), {"--header", "@/dev/fd/3"});
   }
-  taker.command.words.insert(taker.command.words.end(), {"--url", url});
-  return taker;
+  command.words.insert(command.words.end(), {"--url", url});
+  if (!url.starts_with("http://") && !url.starts_with("https://")) {
+    error = launch::printable(url) + " is not http:// or https://";
+  } else if (!is_in_path("curl")) {
+    error = "it needs the program curl, which is not in PATH";
+  }
+  return command;
 }
-
-}  // namespace
 
 std::string webhook_header(const std::string& header_file, std::string& error) {
   const char* const variable = get_variable("RINGSIDE_WEBHOOK_HEADER");
@@ -63,12 +62,11 @@ std::vector<live::FindingTaker> takers_of(const TakerOptions& options, std::stri
   }
   if (!options.webhook.empty()) {
     const std::string header = webhook_header(options.header_file, error);
-    takers.push_back(curl(options.webhook, header));
-    if (!options.webhook.starts_with("http://") && !options.webhook.starts_with("https://")) {
-      error = launch::printable(options.webhook) + " is not http:// or https://";
-    } else if (!is_in_path("curl")) {
-      error = "it needs the program curl, which is not in PATH";
-    }
+    constexpr std::chrono::milliseconds kTimeout(15000);
+    live::FindingTaker& taker = takers.emplace_back();
+    taker.name = "--webhook: curl";
+    taker.timeout = kTimeout;
+    taker.command = post_command(options.webhook, header.empty() ? "" : header + '\n', error);
   }
   return takers;
 }

@@ -17,6 +17,11 @@ struct TakerOptions {
   std::string header_file;  ///< empty: RINGSIDE_WEBHOOK_HEADER
 };
 
+/// Returns the command that posts its input, which is JSON, with these header lines. `error` says
+/// why it cannot.
+live::HostCommand post_command(const std::string& url, const std::string& headers,
+                               std::string& error);
+
 /// Returns the line of the webhook's header, from the file, or without one from the environment: an
 /// argument would be in `ps`. `error` says what is wrong with it.
 std::string webhook_header(const std::string& header_file, std::string& error);

@@ -14,8 +14,7 @@ TEST_CASE("samples of several processes are in one family") {
     page.family("a", "counter", "First.");
     page.sample(label("pid", pid), std::uint64_t{9'007'199'254'740'993});  // no double has it
     page.family("h_seconds", "histogram", "Second.", "seconds");
-    page.buckets(label("pid", pid), {0.5, 2}, {3, 0, 4});
-    page.sum(label("pid", pid), 0.25);
+    page.buckets(label("pid", pid), {0.5, 2}, {3, 0, 4}, 0.25);
   }
   page.family("g", "gauge", "Third.");
   page.sample("", 5.5);

@@ -1,0 +1,90 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A collector of OpenTelemetry, as far as metrics over HTTP go: what `ringside exporter --otlp` sends is
+what it serves. With the Python package opentelemetry-proto, the messages are also read by the published
+schema."""
+import http.server
+import json
+import os
+import threading
+
+from exporter import Exporter, get, require, samples, wait_for
+
+
+class Collector(http.server.ThreadingHTTPServer):
+    """Keeps requests, after it has refused the first."""
+
+    def __init__(self):
+        super().__init__(("127.0.0.1", 0), Handler)
+        self.requests = []
+        threading.Thread(target=self.serve_forever, daemon=True).start()
+
+
+class Handler(http.server.BaseHTTPRequestHandler):
+    def do_POST(self):  # pylint: disable=invalid-name
+        body = self.rfile.read(int(self.headers["Content-Length"]))
+        self.server.requests.append((self.path, dict(self.headers), json.loads(body)))
+        self.send_response(503 if len(self.server.requests) == 1 else 200)
+        self.end_headers()
+
+    def log_message(self, *_):  # pylint: disable=arguments-differ
+        pass
+
+
+def attributes(one):
+    return {pair["key"]: pair["value"]["stringValue"] for pair in one["attributes"]}
+
+
+def check_schema(message):
+    try:
+        from google.protobuf import json_format  # pylint: disable=import-outside-toplevel
+        from opentelemetry.proto.collector.metrics.v1 import (  # pylint: disable=import-outside-toplevel
+            metrics_service_pb2)
+    except ImportError:
+        print("without opentelemetry-proto: not read by the schema")
+        return
+    json_format.ParseDict(message, metrics_service_pb2.ExportMetricsServiceRequest())
+
+
+def check_otlp(options, jobs):
+    collector = Collector()
+    given = {"OTEL_EXPORTER_OTLP_ENDPOINT": f"http://127.0.0.1:{collector.server_port}/",
+             "OTEL_EXPORTER_OTLP_HEADERS": "api-key=a%20secret,tenant=7",
+             "OTEL_METRIC_EXPORT_INTERVAL": "200", "OTEL_SERVICE_NAME": "training",
+             "OTEL_RESOURCE_ATTRIBUTES": 'team=a"b'}
+    os.environ.update(given)
+    exporter = Exporter(options.ringside, jobs.rings, "--otlp", "env")
+    for name in given:
+        del os.environ[name]
+    try:
+        path, headers, message = wait_for("a second request", 60, lambda: collector.requests[1:])[0]
+        text = get(exporter.address)
+    finally:
+        require(exporter.end() == 0, "its end")
+        collector.shutdown()
+    require("--otlp: curl " in exporter.process.stderr.read(), "the refused request is not said")
+    require((path, headers["api-key"], headers["tenant"], headers["Content-Type"]) ==
+            ("/v1/metrics", "a secret", "7", "application/json"), f"{path}, {headers}")
+    check_schema(message)
+    (resource,) = message["resourceMetrics"]
+    require(attributes(resource["resource"]).items() >=
+            {"service.name": "training", "team": 'a"b', "host.name": os.uname().nodename}.items(),
+            f"{resource['resource']}")
+    (scope,) = resource["scopeMetrics"]
+    metrics = {one["name"]: one for one in scope["metrics"]}
+    require(len(metrics) == len(scope["metrics"]), "a metric stands twice")
+    require({f"{name}_total" if "sum" in one else name for name, one in metrics.items()} ==
+            {line.split()[2] for line in text.splitlines() if line.startswith("# TYPE ")}, "names")
+    operations = metrics["ringside_operations"]["sum"]
+    require(operations["isMonotonic"] and operations["aggregationTemporality"] == 2, f"{operations}")
+    sent = {",".join(f'{key}="{value}"' for key, value in attributes(point).items()):
+            float(point["asInt"]) for point in operations["dataPoints"]}
+    require(sent and sent == samples(text, "ringside_operations_total"), f"{sent}")
+    durations = metrics["ringside_duration_seconds"]
+    sums = samples(text, "ringside_duration_seconds_sum")
+    require(durations["unit"] == "s" and len(durations["histogram"]["dataPoints"]) == len(sums),
+            f"{durations}")
+    for point in durations["histogram"]["dataPoints"]:
+        require(int(point["count"]) == sum(map(int, point["bucketCounts"])) and
+                len(point["bucketCounts"]) == len(point["explicitBounds"]) + 1, f"{point}")
+    require(sum(point["sum"] for point in durations["histogram"]["dataPoints"]) == sum(sums.values()),
+            "sums of durations")
