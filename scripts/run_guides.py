@@ -6,7 +6,7 @@
     scripts/run_guides.py --write BUILD [GUIDE...]     write the output into the guides
     scripts/run_guides.py --simulated BUILD            only what is the same each time
 
-BUILD is a build directory with `ringside` and `ringside_generate`; with `collectives_bench` for
+BUILD is a build directory with `ringside`; with `collectives_bench` for
 emulated GPUs, jobs of NCCL itself run, too. Each guide has a directory of its own, in which its blocks
 run one after the other on a terminal of 100 columns. A block is fenced as `console`; a line that begins
 with `$ ` is a command, the lines below it are its output. A comment above the block says more:
@@ -15,8 +15,9 @@ with `$ ` is a command, the lines below it are its output. A comment above the b
     <!-- run: NCCL -->                    NCCL on emulated GPUs: times differ, so only exit statuses are
                                           compared, and words that the comment names: NCCL, says "rank 2"
     <!-- run: no, REASON -->              not run
+    <!-- run: NCCL, job `COMMAND` -->     `torchrun` in this block runs COMMAND
 
-Both may stand together: `first 8, NCCL`.
+They may stand together: `first 8, NCCL`.
 """
 
 import argparse
@@ -145,9 +146,10 @@ class Guide:
             (directory / "work").mkdir()
             for kind in ("test", "python"):
                 (directory / "work" / kind).symlink_to(SOURCE / kind)
-            # As docs/index.md has it for readers.
+            (directory / "bin").mkdir()
+            self.torchrun = directory / "bin" / "torchrun"
             self.terminal = Terminal(directory / "work", self.build, [
-                self.build / "analyzer", self.build / "test" / "generate", SOURCE / "test/emulated_gpu"])
+                directory / "bin", self.build / "analyzer", SOURCE / "test/emulated_gpu"])
             try:
                 text = BLOCK.sub(self.block, self.path.read_text(encoding="utf-8"))
             finally:
@@ -160,6 +162,9 @@ class Guide:
         how = match["how"] or ""
         if how.startswith("no, ") or ("NCCL" in how and not self.has_nccl):
             return match[0]
+        if job := re.search(r"job `([^`]*)`", how):
+            self.torchrun.write_text(f"#!/bin/sh\nexec {job[1]}\n", encoding="utf-8")
+            self.torchrun.chmod(0o755)
         first = re.search(r"\bfirst (\d+)", how)
         text = said = ""
         for command in commands_of(match["text"]):

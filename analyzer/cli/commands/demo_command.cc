@@ -26,11 +26,13 @@ namespace {
 struct DemoOptions {
   std::string story = "late";
   std::string directory;
+  std::uint64_t seed = 1;
   bool lists = false;
 };
 
 constexpr char kDemoExample[] =
-    "Simulates a job of eight ranks, and writes traces as the plugin writes them. Then everything "
+    "This command simulates a job of eight ranks, and writes traces as the plugin writes them. "
+    "Then everything "
     "is as after a job of your own: what `ringside run` says at its end, the page of `ringside "
     "report`, the timeline of `ringside merge`, and the commands to go on with. It needs no GPU, "
     "no NCCL and no compiler.\n"
@@ -100,9 +102,11 @@ std::string next_steps(const simulate::Story& story, const std::string& director
   return text + "  ringside demo --list\n";
 }
 
-ExitStatus show_story(const simulate::Story& story, const std::string& directory) {
+ExitStatus show_story(const simulate::Story& story, std::uint64_t seed,
+                      const std::string& directory) {
   const std::string traces = directory + "/traces";
   simulate::Options job = simulate::job_of(story);
+  job.seed = seed;
   job.directory = traces;
   std::vector<std::string> paths;
   try {
@@ -154,7 +158,7 @@ ExitStatus run_demo(const DemoOptions& options) {
   }
   note(std::string("Simulated, not measured: ") + story->about +
        " `ringside run` would end with this:");
-  return show_story(*story, directory);
+  return show_story(*story, options.seed, directory);
 }
 
 }  // namespace
@@ -163,15 +167,21 @@ void add_demo(CLI::App& app, Chosen& chosen) {
   const auto options = std::make_shared<DemoOptions>();
   CLI::App* const command =
       app.add_subcommand("demo", "Show on a simulated job what Ringside says, without a GPU");
-  command->add_option("STORY", options->story, "late, hang, mismatch, slow-link or clean")
-      ->check(CLI::IsMember(names_of_stories()))
-      ->capture_default_str();
+  auto* const story =
+      command->add_option("STORY", options->story, "late, hang, mismatch, slow-link or clean");
+  story->check(CLI::IsMember(names_of_stories()))->capture_default_str();
   command
       ->add_option("-o,--dir", options->directory,
                    "Write into this directory, which is new or empty (default: "
                    "ringside-demo-STORY here, with a number if that exists)")
       ->type_name("DIR");
-  command->add_flag("--list", options->lists, "Only name the stories, with a sentence each");
+  command
+      ->add_option("--seed", options->seed,
+                   "Other noise in the times: jobs with two seeds are two runs of one program")
+      ->type_name("COUNT")
+      ->capture_default_str();
+  command->add_flag("--list", options->lists, "Only name the stories, with a sentence each")
+      ->excludes(story);
   add_quiet_option(*command);
   set_command(*command, kDemoExample,
               {{0, "success, whatever is wrong with the simulated job"},
