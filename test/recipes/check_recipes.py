@@ -17,6 +17,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import textwrap
 import time
 
 RECORDING = "test/data/transcripts/2.30.7-v6-mix-n2"
@@ -244,6 +245,29 @@ def check_kubernetes(examples):
     return "Kubernetes 1.30 has nothing to say to the three objects of its own"
 
 
+def check_github(cluster):
+    """Two nights: the second is compared with the first. What the replayed job is found to be, is open."""
+    text = (cluster.examples / "github/nightly.yml").read_text(encoding="utf-8")
+    commands = [textwrap.dedent(block) for block in re.findall(r"run: \|\n((?: {10}.*\n)+)", text)]
+    require(len(commands) == text.count("run:"), f"{len(commands)} commands are found")
+    launcher = cluster.tools / "torchrun"
+    launcher.write_text(f"#!/bin/bash\nSLURM_PROCID=0 '{cluster.program}' & "
+                        f"SLURM_PROCID=1 '{cluster.program}'; wait\n", encoding="utf-8")
+    launcher.chmod(0o755)
+    for night in (1, 2):
+        for command in commands:
+            done = subprocess.run(["bash", "-e", "-c", command], cwd=cluster.place, text=True,
+                                  env=cluster.environment(), capture_output=True, check=False)
+            require(done.returncode == 0 or done.returncode == 1 and
+                    ("failed: " in done.stderr or "got slower" in done.stdout),
+                    f"night {night}, {command}{done.returncode}: {done.stdout}{done.stderr}")
+            if "compare" in command:
+                compared = "kinds of operations" in done.stdout
+                require(compared == (night == 2), f"night {night}: {done.stdout}{done.stderr}")
+        require(len(list((cluster.place / "today").glob("*.json"))) == 2 and
+                (cluster.place / "report.html").is_file(), f"night {night}: no traces, or no page")
+
+
 def check_unit(cluster):
     """systemd reads its unit. It looks for the program, so that of /bin/true stands for it."""
     text = (cluster.examples / "exporter/ringside-exporter.service").read_text(encoding="utf-8")
@@ -273,6 +297,7 @@ def main():
             given = check_prolog(cluster)
             check_epilog(cluster, given)
             check_enroot(cluster, given)
+            check_github(cluster)
             print(check_kubernetes(cluster.examples))
             print(check_unit(cluster))
             print(check_spank(cluster))
