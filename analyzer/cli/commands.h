@@ -65,6 +65,9 @@ std::string trouble_with(const std::string& command, const std::vector<std::stri
 ExitStatus run_words(const std::string& command, const std::vector<std::string>& words,
                      void (*add)(CLI::App& app, Chosen& chosen));
 
+/// Throws CLI::ValidationError if --table is given where no format has one table.
+void check_together(const CLI::App& command);
+
 /// Makes `run(*options)` what is done if `command` is chosen. Its footer is `examples`, then its
 /// exit statuses.
 template <typename Options>
@@ -73,7 +76,10 @@ void set_command(CLI::App& command, const std::string& examples,
                  const std::shared_ptr<Options>& options, Chosen& chosen,
                  ExitStatus (*run)(const Options&)) {
   command.footer(examples + exit_statuses(statuses));
-  command.callback([options, &chosen, run] { chosen = [options, run] { return run(*options); }; });
+  command.callback([options, &command, &chosen, run] {
+    check_together(command);
+    chosen = [options, run] { return run(*options); };
+  });
 }
 
 }  // namespace ringside::cli

@@ -120,6 +120,9 @@ std::string exit_statuses(std::initializer_list<StatusMeaning> own) {
       {kExitInternal, "a bug in ringside, or the output cannot be written"}};
   for (const StatusMeaning& one : own) {
     all[one.status] = one.meaning;
+    if (one.meaning == kNothingFits) {
+      all.emplace(kExitIncomplete, kRestsOnPart);  // what reads traces may read a part of them
+    }
   }
   std::string text = "\nExit status:\n";
   for (const auto& [status, meaning] : all) {

@@ -114,12 +114,14 @@ std::string unexpected(const CLI::App& command, const std::string& given) {
 
 // The library's words for what is wrong with an option, as a sentence of ours.
 std::string reworded(std::string text) {
-  static const std::array<std::pair<std::regex, const char*>, 12> wordings = {{
+  static const std::array<std::pair<std::regex, const char*>, 14> wordings = {{
       {std::regex(R"(: At least (\d+) required but received (\d+)$)"), ": give $1 or more, not $2"},
       {std::regex(R"(: At Most (\d+) required but received (\d+)$)"), ": give $1 at most, not $2"},
       {std::regex(R"(: 1 required (\w+).* missing$)"), ": it needs a value ($1)"},
       {std::regex(R"(^Could not convert: (\S+) = (.*)$)"), "$1: $2 is no number"},
       {std::regex(R"(^(\S+) excludes (\S+)$)"), "$1 and $2 exclude each other"},
+      {std::regex(R"(^(\S+) requires (\S+)$)"), "$1 goes with $2"},
+      {std::regex(R"(^(\S+) was given a disallowed flag override$)"), "$1 takes no value"},
       {std::regex(R"((\S+) unit not recognized\..*$)"), "$1 is no size, like 65536 or 64mb"},
       {std::regex(R"(Value (\S+) could not be converted to .*$)"),
        "$1 is no size, like 65536 or 64mb"},
@@ -202,9 +204,10 @@ std::string trouble_with_empty(std::string& text) {
 }
 
 // The library takes "-5" for a count of 2^64 - 5, and "nan" passes any range. These checks come
-// before those of the options (transform() puts them there).
+// before those of the options (transform() puts them there). A flag has no value.
 void refuse_odd_values(CLI::App& app) {
   for (CLI::Option* const option : app.get_options()) {
+    option->disable_flag_override();
     const std::string kind = kind_of(*option);
     if (kind == "COUNT" || kind == "ROWS" || kind == "RANKS" || kind == "RANK" || kind == "PID") {
       option->transform(CLI::Validator(trouble_with_whole, ""));
@@ -239,6 +242,14 @@ void name_group(CLI::App& app, const char* group) {
 }
 
 }  // namespace
+
+void check_together(const CLI::App& command) {
+  const CLI::Option* const table = command.get_option_no_throw("--table");
+  if (table != nullptr && table->count() > 0 &&
+      command.get_option("--format")->as<std::string>() != "csv") {
+    throw CLI::ValidationError("--table", "it goes with --format csv, which has one table");
+  }
+}
 
 std::string trouble_with(const std::string& command, const std::vector<std::string>& words,
                          void (*add)(CLI::App& app, Chosen& chosen)) {

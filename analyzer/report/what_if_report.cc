@@ -17,6 +17,8 @@ using replay::Network;
 using replay::WhatIf;
 using replay::WhatIfQuestion;
 
+constexpr double kMostNetworkSpeed = 1e6;
+
 class Answers {
  public:
   Answers(const Job& job, WhatIf& what_if) : wall_ns_(job.wall_ns()), what_if_(what_if) {
@@ -108,7 +110,7 @@ std::optional<double> network_speed(const std::string& asked) {
   const char* const end = asked.data() + asked.size();
   const auto [stop, error] = std::from_chars(asked.data(), end, speed);
   return error == std::errc() && stop + 1 == end && *stop == 'x' && speed > 0 &&
-                 std::isfinite(speed)
+                 speed <= kMostNetworkSpeed
              ? std::optional(speed)
              : std::nullopt;
 }

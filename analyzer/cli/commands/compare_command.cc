@@ -19,7 +19,8 @@ struct CompareOptions : AnalysisOptions {
 };
 
 constexpr char kCompareExample[] =
-    "Compares the iterations, then the times of operations of the same kind: communicator (name, "
+    "This command compares the iterations, then the times of operations of the same kind: "
+    "communicator (name, "
     "ranks, hosts), function, bytes, datatype. A change counts if chance does not explain it, and "
     "if it is greater than --threshold. Where A or B holds several runs, "
     "runs are compared; else how much one run differs from the next is not known.\n"

@@ -38,7 +38,8 @@ struct CtlOptions : LiveOptions {
 constexpr std::size_t kMostMarkBytes = 1000;  // of ringside_mark; it cuts what is longer
 
 constexpr char kCtlExample[] =
-    "Asks processes that run, on this host or on those that are named (--hosts, --slurm, "
+    "This command asks processes that run, on this host or on those that are named (--hosts, "
+    "--slurm, "
     "--kubectl), through their control sockets. Without --pid, --dir, --job or --all they must "
     "belong to one job, except for `status`. All are asked at once.\n"
     "\n"

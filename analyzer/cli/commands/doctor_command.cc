@@ -18,7 +18,8 @@ struct DoctorOptions : LaunchOptions {
 };
 
 constexpr char kDoctorExample[] =
-    "Checks whether a job on this machine, in this environment, would be profiled. It changes "
+    "This command checks whether a job on this machine, in this environment, would be profiled. It "
+    "changes "
     "nothing and does not initialise CUDA. Run it where the ranks run: on a node, in the "
     "container, "
     "in the Python environment.\n"

@@ -95,7 +95,8 @@ constexpr char kCommunicatorsExample[] =
     "  ringside communicators --format csv traces/\tfor a script\n";
 
 constexpr char kStragglersExample[] =
-    "Replays the job as if one rank or host were like the others: what that saves is what it "
+    "This command replays the job as if one rank or host were like the others: what that saves is "
+    "what it "
     "costs. All times of a rank are by its own clock, so the hosts' clocks do not matter. "
     "docs/metrics.md has the equations.\n"
     "\n"
@@ -113,7 +114,8 @@ constexpr char kOverlapExample[] =
     "  ringside overlap --format csv --table pairs traces/\tcommunicators against each other\n";
 
 constexpr char kCriticalPathExample[] =
-    "Follows a replay of the run from its last operation back to its first: an operation waits for "
+    "This command follows a replay of the run from its last operation back to its first: an "
+    "operation waits for "
     "the rank that comes last, and that rank for its own operation before. The result says where "
     "the time of that chain went.\n"
     "\n"
@@ -130,7 +132,8 @@ constexpr char kCriticalPathExample[] =
     "path\tone step, moment by moment\n";
 
 constexpr char kWhatIfExample[] =
-    "Replays the job from what each rank did between its operations and from how long the data "
+    "This command replays the job from what each rank did between its operations and from how long "
+    "the data "
     "took, with something changed. Without a change it asks all questions: who slows the job, and "
     "what would balanced work or a faster network bring.\n"
     "\n"

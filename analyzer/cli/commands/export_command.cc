@@ -38,7 +38,8 @@ struct ExportOptions : AnalysisOptions {
 };
 
 constexpr char kExportExample[] =
-    "Writes what the analysis found for queries of your own: hosts, processes, communicators, "
+    "This command writes what the analysis found for queries of your own: hosts, processes, "
+    "communicators, "
     "memberships, operations, frames, calls, steps and findings. docs/database.md has each column, "
     "and "
     "queries to begin with.\n"

@@ -32,7 +32,8 @@ struct McpOptions {
 };
 
 constexpr char kMcpExample[] =
-    "Speaks the Model Context Protocol (JSON-RPC 2.0, a message on each line) on standard "
+    "This command speaks the Model Context Protocol (JSON-RPC 2.0, a message on each line) on "
+    "standard "
     "input and output, until its input ends. Its tools are commands of ringside, whose JSON they "
     "answer: "
     "summary, hang, stragglers, what_if, network, compare, query and views. It writes no file, and "

@@ -314,14 +314,13 @@ void add_merge(CLI::App& app, Chosen& chosen) {
       ->type_name("COUNT")
       ->check(CLI::Range(std::size_t{1}, std::size_t{1} << 40).description("POSITIVE"))
       ->group(kGroup);
-  command
-      ->add_option("--around", options->around,
-                   "Only what is near the operation communicator:function:number")
-      ->type_name("OPERATION")
-      ->group(kGroup);
+  CLI::Option* const around = command->add_option(
+      "--around", options->around, "Only what is near the operation communicator:function:number");
+  around->type_name("OPERATION")->group(kGroup);
   command->add_option("--margin", options->margin_s, "How near --around means, in seconds")
       ->type_name("SECONDS")
       ->check(CLI::Range(0.0, 1e6))
+      ->needs(around)
       ->capture_default_str()
       ->group(kGroup);
   set_command(

@@ -43,7 +43,8 @@ struct RunOptions : LaunchOptions {
 };
 
 constexpr char kRunExample[] =
-    "Runs a command and its children so that NCCL loads Ringside's plugin. Then it summarises "
+    "This command runs a command and its children so that NCCL loads Ringside's plugin. Then it "
+    "summarises "
     "their "
     "operations and names the directory of the traces. Its messages go to standard error, since "
     "standard output belongs to the command. Signals are passed on. `run` waits for processes that "

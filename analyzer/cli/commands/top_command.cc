@@ -31,7 +31,8 @@ struct TopOptions : LiveOptions {
 };
 
 constexpr char kTopExample[] =
-    "Shows each rank of each communicator on this host, or on those that are named, over the last "
+    "This command shows each rank of each communicator on this host, or on those that are named, "
+    "over the last "
     "interval: the operations in flight and the oldest of them, how many finished, bus bandwidth "
     "as nccl-tests defines it, and "
     "callbacks that were lost. Only recorded operations are shown. `q` or Ctrl-C ends it.\n"

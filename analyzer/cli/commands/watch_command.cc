@@ -67,7 +67,8 @@ void note_end(int) {
 }
 
 constexpr char kWatchExample[] =
-    "Looks at all processes of a job again and again, and says at once what goes wrong: an "
+    "This command looks at all processes of a job again and again, and says at once what goes "
+    "wrong: an "
     "operation that is stuck, ranks that the others wait for, a process that has died, a host that "
     "does not answer. If something is stuck, each process then writes a dump next to its trace, "
     "and what `ringside hang` says of these, who has not joined, follows. It ends when the job has "
