@@ -11,7 +11,7 @@ import time
 
 import expected
 import run_hang
-from control_case import require, wait_for
+from control_case import Failure, require, wait_for
 
 
 def top(case):
@@ -20,8 +20,12 @@ def top(case):
     case.start_host("--sleep-at", f"{after}:8", recording=file, RINGSIDE_EVENTS="all")
 
     def rows(*arguments):
-        out, _ = case.run("top", "--once", "--format", "json", *arguments)
-        return json.loads(out)["rows"]
+        def answer():  # a busy machine may not let the process answer in time
+            try:
+                return case.run("top", "--once", "--format", "json", *arguments)
+            except Failure:
+                return None
+        return json.loads(wait_for(answer, "an answer")[0])["rows"]
 
     case.wait_for_sockets(1)
     wait_for(lambda: [row.get("oldest_func") for row in rows("--interval", "0.3")] ==

@@ -42,8 +42,8 @@ def small(setup):
     mount(setup.rings, 64)
     # Within a node, as in a container with all GPUs, NCCL's network has no steps, of which here, with
     # eight ranks on a few cores, half a second has more than a journal of one MiB holds.
-    job = Job(setup, "--scenario", "train", "--iterations", "90", "--kill-rank", "3",
-              "--kill-at", "375", ranks=RANKS, timeout=150, RINGSIDE_EVENTS="coll,p2p")
+    job = Job(setup, "--scenario", "train", "--iterations", "40", "--kill-rank", "3",
+              "--kill-at", "170", ranks=RANKS, timeout=150, RINGSIDE_EVENTS="coll,p2p")
     operator = Operator(setup, job)
     operator.wait_for(lambda processes: len(processes) == RANKS and
                       all(p["operations"] > 0 for p in processes), "eight that answer")
@@ -60,7 +60,7 @@ def small(setup):
 def tiny(setup):
     """Eight ranks have 16 MiB: no rings there, and everything else."""
     mount(setup.rings, 16)
-    job = Job(setup, "--scenario", "train", "--iterations", "20", ranks=RANKS, timeout=150)
+    job = Job(setup, "--scenario", "train", "--iterations", "8", ranks=RANKS, timeout=150)
     operator = Operator(setup, job)
     operator.wait_for(lambda processes: len(processes) == RANKS, "eight that answer")
     check(used_mib(setup.rings) < 0.2, f"{used_mib(setup.rings)} MiB are taken")
