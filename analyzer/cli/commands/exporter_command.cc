@@ -52,7 +52,7 @@ constexpr char kExporterExample[] =
     "Examples:\n"
     "  ringside exporter\tthen: curl http://127.0.0.1:9401/metrics\n"
     "  ringside exporter --listen 0.0.0.0:9401\tfor a Prometheus on another host\n"
-    "  ringside exporter --otlp http://collector:4318\tthe OpenTelemetry Collector, without a "
+    "  ringside exporter --otlp http://otel:4318\tthe OpenTelemetry Collector, without a "
     "scrape\n"
     "  ringside exporter --watch --slurm 4711\tand what goes wrong on all hosts of a job\n"
     "  ringside exporter --ring-dir /run/ringside\tjobs that have "
