@@ -51,12 +51,14 @@ void describe(Slow& slow, const WhatIfAnswer& answer, double infidelity) {
 }
 
 // The waits of each rank, by parts of the run: who is late in an iteration is late in all of it.
+// Where nothing repeats, each operation is a part.
 std::vector<std::vector<double>> waits_by_block(const Job& job, const Places& places) {
   std::uint32_t blocks = kBlocks;
-  for (const Role& role : places.roles()) {
-    for (const std::uint32_t rank : role.ranks) {
-      blocks = std::clamp(job.ranks[rank].kernel_count / role.length, 1U, blocks);
-    }
+  for (std::uint32_t rank = 0; rank < job.ranks.size(); ++rank) {
+    const JobRank& one = job.ranks[rank];
+    const std::uint32_t length = places.roles()[places.role_of(rank)].length;
+    const bool repeats = one.step_length > 0 || one.kernel_count >= 2 * length;
+    blocks = std::min(blocks, repeats ? std::max(one.kernel_count / length, 1U) : one.kernel_count);
   }
   std::vector<std::vector<double>> waits_ns;
   for (const JobRank& one : job.ranks) {

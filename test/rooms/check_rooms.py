@@ -94,7 +94,7 @@ MAX_FILES = 25
 MAX_ROOM_LINES = {
     "analyzer/align": 3650, "analyzer/chakra": 2500, "analyzer/cli": 10470, "analyzer/facts": 1600, "analyzer/lint": 1850,
     "analyzer/load": 14600, "analyzer/match": 9750, "analyzer/merge": 5250, "analyzer/metrics": 12900, "analyzer/model": 2450,
-    "analyzer/mpi": 1300, "analyzer/replay": 3076, "analyzer/report": 13950, "launch": 2550, "live": 6520, "plugin": 23100,
+    "analyzer/mpi": 1300, "analyzer/replay": 3078, "analyzer/report": 13950, "launch": 2550, "live": 6520, "plugin": 23100,
     "simulate": 1850,
 }
 
