@@ -86,7 +86,7 @@ class Transfers:
         return (sent // nranks,)
 
     def check(self):
-        require(self.without_bytes == 0, f"{self.untold} proxy operations without bytes")
+        require(self.without_bytes == 0, f"{self.without_bytes} proxy operations without bytes")
         require(self.sent, "no transfer at all")
         wrong = {key: (self.sent[key], self.received[key])
                  for key in self.sent.keys() | self.received.keys()
