@@ -95,7 +95,7 @@ live::FindingMetrics::Options watching(const ExporterOptions& options, const liv
   return made;
 }
 
-// Sends the metrics again and again until a signal comes. What fails is said once, until it is
+// Sends the metrics again and again until a signal comes. A failure is said once, until it is
 // another failure, or none.
 void send_metrics(const OtlpTarget& target, live::Exporter& exporter, const EndSignals& signals) {
   constexpr std::chrono::milliseconds kPause(20);

@@ -9,6 +9,7 @@
 
 #include "analyzer/cli/launch.h"
 #include "analyzer/cli/live/watch_takers.h"
+#include "analyzer/model/percent_decoded.h"
 #include "launch/text.h"
 #include "live/metrics/metrics_page.h"
 
@@ -35,24 +36,7 @@ std::string with_path(std::string url) {
   return url;
 }
 
-// %20 is a blank.
-std::string decoded(std::string_view text) {
-  std::string plain;
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    unsigned char letter = 0;
-    const char* const digits = text.data() + i + 1;
-    if (text[i] == '%' && i + 2 < text.size() &&
-        std::from_chars(digits, digits + 2, letter, 16).ptr == digits + 2) {
-      plain += static_cast<char>(letter);
-      i += 2;
-    } else {
-      plain += text[i];
-    }
-  }
-  return plain;
-}
-
-// key=value, with commas between.
+// The list has the form KEY=VALUE,KEY=VALUE.
 std::vector<std::pair<std::string, std::string>> pairs_of(const std::string& list,
                                                           std::string& error) {
   std::vector<std::pair<std::string, std::string>> pairs;
@@ -60,12 +44,12 @@ std::vector<std::pair<std::string, std::string>> pairs_of(const std::string& lis
     const std::string_view one = rest.substr(0, rest.find(','));
     rest.remove_prefix(one.size() + (one.size() < rest.size() ? 1 : 0));
     const std::size_t equals = one.find('=');
-    const std::string key = decoded(one.substr(0, equals));
+    const std::string key = model::percent_decoded(one.substr(0, equals));
     if (equals == one.npos || key.find_first_of("\r\n\"=") != key.npos) {
       error = '"' + launch::printable(std::string(one)) + "\" is not of the form KEY=VALUE";
       return {};
     }
-    pairs.emplace_back(key, decoded(one.substr(equals + 1)));
+    pairs.emplace_back(key, model::percent_decoded(one.substr(equals + 1)));
   }
   return pairs;
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Where metrics go by the OpenTelemetry protocol (OTLP over HTTP, in JSON), as the option and the
-// variables of OpenTelemetry's "Environment Variable Specification" say.
+// This finds where metrics go by the OpenTelemetry protocol (OTLP over HTTP, in JSON): from the
+// option, and the variables of OpenTelemetry's "Environment Variable Specification".
 #ifndef RINGSIDE_ANALYZER_CLI_LIVE_OTLP_H
 #define RINGSIDE_ANALYZER_CLI_LIVE_OTLP_H
 

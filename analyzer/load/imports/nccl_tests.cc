@@ -156,7 +156,7 @@ class TestReader {
     }
   }
 
-  // What rccl-tests write with -x: a row on each line, as CSV or JSON.
+  // rccl-tests write this with -x: a row is on each line, as CSV or JSON.
   void rccl_line(std::string_view text) {
     constexpr std::string_view kAround = " [],\r";  // of the list that newer releases make of it
     text.remove_prefix(std::min(text.find_first_not_of(kAround), text.size()));
@@ -445,7 +445,7 @@ bool is_json(std::string_view text) {
          (text.find("\"bus_bw\":") != text.npos || text.find("busbw\":") != text.npos);
 }
 
-// What rccl-tests write with -x.
+// rccl-tests write this with -x.
 bool is_rccl(std::string_view text) {
   const std::string_view row = text.substr(0, text.find('}'));
   return text.starts_with("numCycle,") || text.starts_with("collective,") ||

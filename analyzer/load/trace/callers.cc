@@ -10,25 +10,10 @@
 #include <vector>
 
 #include "analyzer/model/parallel.h"
+#include "analyzer/model/percent_decoded.h"
 
 namespace ringside::load {
 namespace {
-
-std::string decoded(std::string_view value) {
-  std::string text;
-  for (std::size_t i = 0; i < value.size(); ++i) {
-    unsigned char byte = 0;
-    const char* const digits = value.data() + i + 1;
-    if (value[i] == '%' && i + 2 < value.size() &&
-        std::from_chars(digits, digits + 2, byte, 16).ptr == digits + 2) {
-      text += static_cast<char>(byte);
-      i += 2;
-    } else {
-      text += value[i];
-    }
-  }
-  return text;
-}
 
 // "layers.2.weight and 7 more", of "layers.2.weight,layers.2.bias,+6".
 std::string first_of(std::string_view names) {
@@ -115,12 +100,12 @@ void name_mark(std::string_view name, std::string_view source, model::NameTable&
     const std::string_view field = name.substr(space + 1, next - space - 1);
     const std::string_view key = field.substr(0, field.find('='));
     const std::string_view value = field.substr(std::min(key.size() + 1, field.size()));
-    if (key == "group") group = decoded(value);
-    if (key == "description") description = decoded(value);
-    if (key == "module") part = decoded(value);
-    if (key == "unit") part = "FSDP unit " + decoded(value);
-    if (key == "bucket") part = "DDP bucket " + decoded(value);
-    if (key == "parameters") part += ": " + first_of(decoded(value));
+    if (key == "group") group = model::percent_decoded(value);
+    if (key == "description") description = model::percent_decoded(value);
+    if (key == "module") part = model::percent_decoded(value);
+    if (key == "unit") part = "FSDP unit " + model::percent_decoded(value);
+    if (key == "bucket") part = "DDP bucket " + model::percent_decoded(value);
+    if (key == "parameters") part += ": " + first_of(model::percent_decoded(value));
     if (std::uint64_t seq = 0;
         key == "seq" && std::from_chars(value.data(), value.data() + value.size(), seq).ptr ==
                             value.data() + value.size()) {

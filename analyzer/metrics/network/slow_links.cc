@@ -282,7 +282,7 @@ JudgedLinks judge_links(std::vector<RatedLink> links) {
     if (one.slow.factor < kSlowFactor || one.slow.chance >= kSlowChance) {
       continue;
     }
-    // Of several sizes of steps, the one that moved the most.
+    // Of several sizes of steps, the one that moved the most bytes counts.
     const auto bytes = [&](const Slow& slow) {
       return slow.steps * judged.classes[slow.link_class].kind.step_bytes;
     };
