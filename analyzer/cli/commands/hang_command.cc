@@ -19,7 +19,6 @@
 #include "analyzer/load/imports/ras.h"
 #include "analyzer/metrics/hang/hang.h"
 #include "analyzer/metrics/hang/hang_selection.h"
-#include "analyzer/metrics/hang/hang_unaligned.h"
 #include "analyzer/report/document/numbers.h"
 #include "analyzer/report/hang/hang_report.h"
 #include "analyzer/report/ras_report.h"
@@ -251,7 +250,7 @@ std::optional<HangAnswer> answer_hang(const AnalysisOptions& options, double min
   });
   const bool is_whole = is_read && has_ends && absent == 0;
   const bool is_known = is_whole && hang.operations.empty() && hang.undecided.empty() &&
-                        !hang.opposite_order && metrics::find_unaligned(hang).empty();
+                        !hang.opposite_order && hang.unaligned.empty();
   const bool is_stuck = is_stuck_by_dumps || is_surely_stuck(hang);
   HangAnswer answer{std::move(document), is_stuck   ? kExitFindings
                                          : is_known ? kExitOk

@@ -42,14 +42,8 @@ namespace {
 bool is_explained(const metrics::Hang& hang) {
   return std::any_of(
       hang.operations.begin(), hang.operations.end(), [&](const metrics::StuckOperation& stuck) {
-        const auto communicator = hang.matches.operations[stuck.matched].communicator;
-        const auto absent = hang.without_trace.find(communicator);
-        const bool is_all_known =
-            (absent == hang.without_trace.end() || absent->second.empty()) &&
-            std::all_of(stuck.unknown.begin(), stuck.unknown.end(),
-                        [](const auto& positions) { return positions.empty(); });
         return !stuck.is_unknown &&
-               (is_all_known || !stuck.blockers.empty() || !stuck.differs.empty());
+               (!hang.has_unknown_rank(stuck) || !stuck.blockers.empty() || !stuck.differs.empty());
       });
 }
 

@@ -13,7 +13,6 @@
 #include "analyzer/match/communicators/recorded_from_start.h"
 #include "analyzer/match/untrusted/untrusted.h"
 #include "analyzer/match/verdict/function_mismatch.h"
-#include "analyzer/metrics/hang/find_cycle.h"
 #include "analyzer/metrics/hang/hang_order.h"
 
 namespace ringside::metrics {
@@ -22,11 +21,16 @@ namespace {
 using match::MatchedOperation;
 using match::Way;
 
-// A front that is stuck: of which position, and in which of the stuck operations.
+// A front that is stuck, and in which of the stuck operations.
 struct Stuck {
-  std::uint32_t position = 0;
-  std::uint32_t front = 0;  // index into Position::fronts
-  std::uint32_t node = 0;   // index into Hang::operations
+  PositionIndex::Place at;
+  std::uint32_t node = 0;  // index into Hang::operations
+};
+
+// The fronts of an operation that are stuck.
+struct FoundStuck {
+  StuckOperation operation;
+  std::vector<PositionIndex::Place> fronts;
 };
 
 // The numbers of the collectives that a rank has recorded, whatever their functions.
@@ -62,26 +66,20 @@ class HangFinder {
     add_hopeless_calls(traces_, hang_.matches, hang_.judgements, hang_.positions);
     hang_.undecided = add_last_calls(traces_, alignment_, hang_.matches, hang_.judgements,
                                      min_age_ns_, hang_.positions);
-    const InFlight in_flight = find_in_flight(traces_, hang_.matches, hang_.positions);
-    is_in_ring_ = find_rings(hang_.matches, in_flight);
-    hang_.opposite_order = find_opposite_order(traces_, hang_.matches, hang_.positions, in_flight);
-    note_positions();
+    CallOrder order = find_call_order(traces_, hang_.matches, hang_.positions);
+    is_in_ring_ = std::move(order.is_in_ring);
+    hang_.opposite_order = std::move(order.opposite);
+    index_.emplace(hang_.positions);
+    note_files();
     find_stuck_operations();
     note_newest();
-    for (std::uint32_t i = 0; i < hang_.operations.size(); ++i) {
-      find_ranks(i);
+    for (StuckOperation& operation : hang_.operations) {
+      find_ranks(operation);
     }
-    std::vector<std::vector<std::uint32_t>> next;
-    for (const StuckOperation& operation : hang_.operations) {
-      auto& targets = next.emplace_back();
-      for (const Blocker& blocker : operation.blockers) {
-        if (blocker.stuck_in) {
-          targets.push_back(*blocker.stuck_in);
-        }
-      }
-    }
-    hang_.cycle = find_cycle(next);
-    note_unknown();
+    const WaitGraph graph = graph_of(hang_.operations);
+    hang_.cycle = find_cycle(graph);
+    note_unknown(graph);
+    find_unaligned();
     return std::move(hang_);
   }
 
@@ -90,50 +88,43 @@ class HangFinder {
     return hang_.matches.communicators[position.communicator].members[position.member];
   }
   std::uint32_t position_of(std::uint32_t communicator, std::uint32_t member) const {
-    return first_position_[communicator] + member;
+    return index_->position_of(communicator, member);
+  }
+  const Front& front_of(const PositionIndex::Place& place) const {
+    return hang_.positions[place.position].fronts[place.front];
   }
   model::Operation operation_at(const Stuck& stuck) const {
-    const Position& position = hang_.positions[stuck.position];
-    return traces_.files[position.file].operations[position.fronts[stuck.front].operation];
+    return traces_.files[hang_.positions[stuck.at.position].file]
+        .operations[front_of(stuck.at).operation];
   }
 
-  void note_positions() {
+  void note_files() {
     std::set<std::pair<std::uint32_t, std::uint32_t>> seen;
     holds_several_.resize(traces_.files.size());
-    for (std::uint32_t p = 0; p < hang_.positions.size(); ++p) {
-      const Position& position = hang_.positions[p];
-      if (position.member == 0) {
-        first_position_.push_back(p);
-      }
+    for (const Position& position : hang_.positions) {
       if (!seen.insert({position.communicator, position.file}).second) {
         holds_several_[position.file] = true;
-      }
-      for (std::uint32_t f = 0; f < position.fronts.size(); ++f) {
-        fronts_[{position.file, position.fronts[f].operation}] = {p, f, 0};
       }
     }
   }
 
   // An operation of which only the call is told may be running, or may have ended since.
   bool is_hopeless(std::size_t index) const {
-    return lacks_a_rank(hang_.matches, hang_.judgements, index) || is_in_ring_[index];
+    return lacks_a_rank(hang_.matches, hang_.judgements, index) ||
+           (!is_in_ring_.empty() && is_in_ring_[index]);
   }
 
-  std::vector<Stuck> stuck_in(std::size_t index) {
+  std::vector<PositionIndex::Place> stuck_in(std::size_t index) {
     const MatchedOperation& matched = hang_.matches.operations[index];
-    std::vector<Stuck> found;
-    if (fronts_.empty()) {
-      return found;
-    }
+    std::vector<PositionIndex::Place> found;
     bool has_begun = false;
     bool is_young = false;
     for (const match::Part& part : parts_of(matched)) {
-      const auto front = fronts_.find({part.file, part.operation});
-      if (front == fronts_.end()) {
+      const PositionIndex::Place* const place = index_->front_at(part);
+      if (place == nullptr) {
         continue;
       }
-      const Stuck& stuck = front->second;
-      const Front& at = hang_.positions[stuck.position].fronts[stuck.front];
+      const Front& at = front_of(*place);
       if (at.waited_ns && *at.waited_ns < min_age_ns_) {
         hang_.younger_ns = std::max(hang_.younger_ns, *at.waited_ns);
         is_young = true;
@@ -141,7 +132,7 @@ class HangFinder {
       }
       has_begun = has_begun ||
                   (at.stage == Stage::kCalled ? is_hopeless(index) : at.stage != Stage::kEnqueued);
-      found.push_back(stuck);
+      found.push_back(*place);
     }
     if (is_young && found.empty()) {
       ++hang_.too_young[matched.communicator];
@@ -153,55 +144,50 @@ class HangFinder {
     return found;
   }
 
+  StuckOperation operation_of(std::size_t index, const std::vector<PositionIndex::Place>& fronts) {
+    StuckOperation made;
+    made.matched = index;
+    made.is_doubtful = true;
+    made.is_only_called = true;
+    std::set<std::uint32_t> waiting;  // in a group a rank has several parts
+    for (const PositionIndex::Place& place : fronts) {
+      const Position& position = hang_.positions[place.position];
+      const Front& front = front_of(place);
+      const std::int64_t since_ns = alignment_.to_common_ns(position.file, front.since_ns);
+      if (made.waiting.empty() || since_ns < made.since_ns) {
+        made.since_ns = since_ns;
+        made.since_file = position.file;
+      }
+      if (waiting.insert(place.position).second) {
+        made.waiting.push_back(place.position);
+      }
+      made.waited_ns = std::max(made.waited_ns, front.waited_ns);
+      made.is_only_called = made.is_only_called && front.stage == Stage::kCalled &&
+                            traces_.files[position.file].process.tells_begin;
+      made.is_doubtful = made.is_doubtful && has_lost_records(traces_.files[position.file]);
+    }
+    return made;
+  }
+
   void find_stuck_operations() {
-    std::vector<std::vector<Stuck>> of_operation;
-    for (std::size_t i = 0; i < hang_.matches.operations.size(); ++i) {
-      std::vector<Stuck> found = stuck_in(i);
-      if (found.empty()) {
-        continue;
+    std::vector<FoundStuck> all;
+    for (std::size_t i = 0; index_->has_fronts() && i < hang_.matches.operations.size(); ++i) {
+      if (auto fronts = stuck_in(i); !fronts.empty()) {
+        all.push_back({operation_of(i, fronts), std::move(fronts)});
       }
-      StuckOperation made;
-      made.matched = i;
-      made.is_doubtful = true;
-      made.is_only_called = true;
-      std::set<std::uint32_t> waiting;  // in a group a rank has several parts
-      for (const Stuck& stuck : found) {
-        const Position& position = hang_.positions[stuck.position];
-        const Front& front = position.fronts[stuck.front];
-        const std::int64_t since_ns = alignment_.to_common_ns(position.file, front.since_ns);
-        if (made.waiting.empty() || since_ns < made.since_ns) {
-          made.since_ns = since_ns;
-          made.since_file = position.file;
-        }
-        if (waiting.insert(stuck.position).second) {
-          made.waiting.push_back(stuck.position);
-        }
-        made.waited_ns = std::max(made.waited_ns, front.waited_ns);
-        made.is_only_called = made.is_only_called && front.stage == Stage::kCalled &&
-                              traces_.files[position.file].process.tells_begin;
-        made.is_doubtful = made.is_doubtful && has_lost_records(traces_.files[position.file]);
-      }
-      hang_.operations.push_back(std::move(made));
-      of_operation.push_back(std::move(found));
     }
-    std::vector<std::uint32_t> order(hang_.operations.size());
-    for (std::uint32_t i = 0; i < order.size(); ++i) {
-      order[i] = i;
-    }
-    std::stable_sort(order.begin(), order.end(), [&](std::uint32_t a, std::uint32_t b) {
-      return hang_.operations[a].since_ns < hang_.operations[b].since_ns;
+    std::stable_sort(all.begin(), all.end(), [](const FoundStuck& a, const FoundStuck& b) {
+      return a.operation.since_ns < b.operation.since_ns;
     });
-    std::vector<StuckOperation> sorted;
-    for (std::uint32_t i = 0; i < order.size(); ++i) {
-      sorted.push_back(std::move(hang_.operations[order[i]]));
-      for (Stuck stuck : of_operation[order[i]]) {
-        stuck.node = i;
-        of_file_[hang_.positions[stuck.position].file].push_back(stuck);
+    for (FoundStuck& found : all) {
+      const auto node = static_cast<std::uint32_t>(hang_.operations.size());
+      hang_.operations.push_back(std::move(found.operation));
+      for (const PositionIndex::Place& place : found.fronts) {
+        of_file_[hang_.positions[place.position].file].push_back({place, node});
       }
     }
-    hang_.operations = std::move(sorted);
-    for (auto& [file, all] : of_file_) {
-      std::stable_sort(all.begin(), all.end(), [&](const Stuck& a, const Stuck& b) {
+    for (auto& [file, stuck] : of_file_) {
+      std::stable_sort(stuck.begin(), stuck.end(), [&](const Stuck& a, const Stuck& b) {
         return call_order(operation_at(a)) < call_order(operation_at(b));
       });
     }
@@ -211,7 +197,7 @@ class HangFinder {
   void note_newest() {
     std::set<std::uint32_t> communicators;
     for (const StuckOperation& operation : hang_.operations) {
-      communicators.insert(hang_.matches.operations[operation.matched].communicator);
+      communicators.insert(hang_.matched(operation).communicator);
     }
     for (const MatchedOperation& matched : hang_.matches.operations) {
       if (matched.way != Way::kSequence || !communicators.contains(matched.communicator)) {
@@ -250,7 +236,7 @@ class HangFinder {
       return nullptr;
     }
     for (const Stuck& stuck : found->second) {
-      const bool is_own = stuck.position == position;
+      const bool is_own = stuck.at.position == position;
       if (is_own ? !only_others : !holds_several_[of.file]) {
         return &stuck;
       }
@@ -269,22 +255,22 @@ class HangFinder {
       ++node.seen;
       return;
     }
-    const auto front = fronts_.find({part.file, part.operation});
-    if (front == fronts_.end()) {
+    const PositionIndex::Place* const place = index_->front_at(part);
+    if (place == nullptr) {
       if (const Stuck* const first = first_stuck(position, false);
-          first != nullptr && first->position == position) {
+          first != nullptr && first->at.position == position) {
         node.blockers.push_back({position, Blocker::Why::kBehind, first->node});
       }
       return;
     }
-    const Stage stage = hang_.positions[position].fronts[front->second.front].stage;
+    const Stage stage = front_of(*place).stage;
     if (stage == Stage::kKernel || stage == Stage::kNetwork) {
       return;
     }
     if (const Stuck* const first = first_stuck(position, true)) {
-      const Front& other = hang_.positions[first->position].fronts[first->front];
       const bool is_earlier = call_order(operation_at(*first)) < call_order(operation);
-      if (is_earlier || (stage == Stage::kEnqueued && other.stage == Stage::kKernel)) {
+      if (is_earlier ||
+          (stage == Stage::kEnqueued && front_of(first->at).stage == Stage::kKernel)) {
         node.blockers.push_back({position, Blocker::Why::kNotBegun, first->node});
         return;
       }
@@ -458,30 +444,27 @@ class HangFinder {
     }
   }
 
-  void find_ranks(std::uint32_t index) {
-    StuckOperation& node = hang_.operations[index];
-    const MatchedOperation& matched = hang_.matches.operations[node.matched];
+  void find_ranks(StuckOperation& node) {
+    const MatchedOperation& matched = hang_.matched(node);
     const auto& members = hang_.matches.communicators[matched.communicator].members;
     compare(node, matched);
     std::map<std::uint32_t, match::Part> called;  // by member
     bool others_run = false;
     for (const match::Part& part : parts_of(matched)) {
       called[part.member] = part;
-      const auto front = fronts_.find({part.file, part.operation});
-      if (front != fronts_.end()) {
-        const Stuck& at = front->second;
-        const Stage stage = hang_.positions[at.position].fronts[at.front].stage;
+      if (const PositionIndex::Place* const place = index_->front_at(part)) {
+        const Stage stage = front_of(*place).stage;
         others_run = others_run || stage == Stage::kKernel || stage == Stage::kNetwork;
       }
     }
     const bool is_pair = matched.way == Way::kPair;
     std::set<std::uint32_t> ends = {matched.source, matched.destination};
     for (std::uint32_t m = 0; m < members.size(); ++m) {
-      const auto rank = hang_.positions[position_of(matched.communicator, m)].rank;
+      const std::uint32_t position = position_of(matched.communicator, m);
+      const auto rank = hang_.positions[position].rank;
       if (is_pair && !(rank && ends.erase(*rank) > 0)) {
         continue;
       }
-      const std::uint32_t position = position_of(matched.communicator, m);
       if (const auto found = called.find(m); found != called.end()) {
         add_called(node, found->second, position, others_run);
       } else {
@@ -496,15 +479,8 @@ class HangFinder {
     }
   }
 
-  bool has_unknown_rank(const StuckOperation& node) const {
-    const auto& matched = hang_.matches.operations[node.matched];
-    return std::any_of(node.unknown.begin(), node.unknown.end(),
-                       [](const auto& ranks) { return !ranks.empty(); }) ||
-           (matched.way != Way::kPair && !hang_.without_trace.at(matched.communicator).empty());
-  }
-
   // An operation that waits for one of which nothing is known is not known either.
-  void note_unknown() {
+  void note_unknown(const WaitGraph& graph) {
     std::vector<std::uint32_t> known;
     for (std::uint32_t i = 0; i < hang_.operations.size(); ++i) {
       StuckOperation& node = hang_.operations[i];
@@ -513,23 +489,34 @@ class HangFinder {
           [](const Blocker& b) { return b.why == Blocker::Why::kNotJoined || !b.stuck_in; });
       const auto cycle = std::find(hang_.cycle.begin(), hang_.cycle.end(), i);
       node.is_unknown = (node.is_only_called || !node.waited_ns) && node.differs.empty() &&
-                        !waits_for_one && cycle == hang_.cycle.end() && has_unknown_rank(node);
+                        !waits_for_one && cycle == hang_.cycle.end() &&
+                        hang_.has_unknown_rank(node);
       if (!node.is_unknown) {
         known.push_back(i);
       }
     }
-    while (!known.empty()) {
-      const std::uint32_t target = known.back();
-      known.pop_back();
-      for (std::uint32_t i = 0; i < hang_.operations.size(); ++i) {
-        StuckOperation& node = hang_.operations[i];
-        if (node.is_unknown &&
-            std::any_of(node.blockers.begin(), node.blockers.end(),
-                        [&](const Blocker& b) { return b.stuck_in == target; })) {
-          node.is_unknown = false;
-          known.push_back(i);
-        }
+    const std::vector<bool> is_known = reached_from(reversed(graph), known);
+    for (std::uint32_t i = 0; i < hang_.operations.size(); ++i) {
+      hang_.operations[i].is_unknown = !is_known[i];
+    }
+  }
+
+  void find_unaligned() {
+    std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint32_t> open;  // by file and call
+    for (std::uint32_t p = 0; p < hang_.positions.size(); ++p) {
+      const Position& position = hang_.positions[p];
+      const auto& members = hang_.matches.communicators[position.communicator].unaligned_members;
+      if (!position.fronts.empty() &&
+          std::binary_search(members.begin(), members.end(), position.member)) {
+        open[{position.file, position.fronts.front().operation}] = p;
       }
+    }
+    for (std::size_t i = 0; !open.empty() && i < hang_.matches.parts.size(); ++i) {
+      const match::Part part = hang_.matches.parts[i];
+      open.erase({part.file, part.operation});
+    }
+    for (const auto& [call, position] : open) {
+      hang_.unaligned.push_back(position);
     }
   }
 
@@ -537,17 +524,40 @@ class HangFinder {
   const align::Alignment& alignment_;
   const std::int64_t min_age_ns_;
   Hang hang_;
-  std::vector<bool> is_in_ring_;               // find_rings()
-  std::vector<std::uint32_t> first_position_;  // of each communicator
-  std::vector<bool> holds_several_;            // by file: several ranks of one communicator
-  std::map<std::pair<std::uint32_t, std::uint32_t>, Stuck> fronts_;  // by file and operation
-  std::map<std::uint32_t, std::vector<Stuck>> of_file_;              // in the order of the calls
+  std::vector<bool> is_in_ring_;  // CallOrder::is_in_ring
+  std::optional<PositionIndex> index_;
+  std::vector<bool> holds_several_;                      // by file: several of one communicator
+  std::map<std::uint32_t, std::vector<Stuck>> of_file_;  // in the order of the calls
   std::map<std::pair<std::uint32_t, model::NameId>, std::uint64_t> newest_;
   std::map<std::uint32_t, NumbersCalled> called_;    // by position
   std::map<std::uint32_t, std::uint64_t> finished_;  // by communicator: see is_joined_by_all()
 };
 
 }  // namespace
+
+WaitGraph graph_of(const std::vector<StuckOperation>& operations) {
+  WaitGraph next(operations.size());
+  for (std::size_t i = 0; i < operations.size(); ++i) {
+    for (const Blocker& blocker : operations[i].blockers) {
+      if (blocker.stuck_in) {
+        next[i].push_back(*blocker.stuck_in);
+      }
+    }
+  }
+  return next;
+}
+
+const std::vector<std::uint32_t>& Hang::unread(const StuckOperation& operation) const {
+  return matched(operation).way == Way::kPair
+             ? operation.unknown[static_cast<std::size_t>(Unknown::kNoTrace)]
+             : without_trace.at(matched(operation).communicator);
+}
+
+bool Hang::has_unknown_rank(const StuckOperation& operation) const {
+  return !unread(operation).empty() ||
+         std::any_of(operation.unknown.begin(), operation.unknown.end(),
+                     [](const auto& ranks) { return !ranks.empty(); });
+}
 
 Hang find_hang(const model::Traces& traces, const align::Alignment& alignment,
                std::int64_t min_age_ns) {

@@ -18,6 +18,7 @@
 #include "analyzer/metrics/hang/hang_order.h"
 #include "analyzer/metrics/hang/hang_positions.h"
 #include "analyzer/metrics/hang/last_calls.h"
+#include "analyzer/metrics/hang/wait_graph.h"
 #include "analyzer/model/trace.h"
 
 namespace ringside::metrics {
@@ -76,7 +77,7 @@ struct Hang {
   std::vector<match::Judgement> judgements;  // of Matches::operations
   std::vector<Position> positions;           // by communicator and member
   std::vector<StuckOperation> operations;    // by since_ns
-  /// Ranks of which no trace was read, of communicators with a stuck collective.
+  /// Ranks of which no trace was read, of communicators with a stuck collective: see unread().
   std::map<std::uint32_t, std::vector<std::uint32_t>> without_trace;
   /// Operations in a ring: each waits for a rank that is stuck in the next, the last for one in
   /// the first. Empty if there is no such ring.
@@ -84,6 +85,9 @@ struct Hang {
   /// Calls that may wait for each other, though nothing shows that they are stuck.
   std::optional<OppositeOrder> opposite_order;
   std::vector<UndecidedCall> undecided;  // by communicator
+  /// Positions of ranks in a call which could not be aligned with those of the others, so that
+  /// nobody knows who has joined it.
+  std::vector<std::uint32_t> unaligned;
   std::int64_t younger_ns = 0;  // the longest wait that is shorter than --min-age; 0: none is
   /// Operations that have been enqueued, and on no rank were seen to begin; by communicator.
   std::map<std::uint32_t, std::uint64_t> enqueued_only;
@@ -93,7 +97,17 @@ struct Hang {
   bool shows(std::uint32_t communicator) const {
     return is_hidden.empty() || !is_hidden[communicator];
   }
+  const match::MatchedOperation& matched(const StuckOperation& operation) const {
+    return matches.operations[operation.matched];
+  }
+  /// Ranks that may have part in it, and of which no trace was read.
+  const std::vector<std::uint32_t>& unread(const StuckOperation& operation) const;
+  /// Whether nothing can be said of some of its ranks.
+  bool has_unknown_rank(const StuckOperation& operation) const;
 };
+
+/// Which of Hang::operations waits for which.
+WaitGraph graph_of(const std::vector<StuckOperation>& operations);
 
 /// `min_age_ns`: what has waited less is not stuck.
 Hang find_hang(const model::Traces& traces, const align::Alignment& alignment,

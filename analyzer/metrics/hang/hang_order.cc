@@ -4,38 +4,31 @@
 #include <algorithm>
 #include <cstdint>
 #include <map>
-#include <set>
 #include <utility>
 
 #include "analyzer/match/verdict/cut_off.h"
 #include "analyzer/match/verdict/overtaken.h"
+#include "analyzer/metrics/hang/wait_graph.h"
 
 namespace ringside::metrics {
 namespace {
 
-// The parts of operations at which ranks are: their fronts, of sources that tell calls only.
+// The parts of operations at which ranks are: their fronts, of sources that show calls only.
 class FrontParts {
  public:
   FrontParts(const model::Traces& traces, const std::vector<Position>& positions)
-      : traces_(traces), positions_(positions) {
-    for (std::uint32_t p = 0; p < positions.size(); ++p) {
-      if (positions[p].member == 0) {
-        first_of_.push_back(p);
-      }
-      if (traces.files[positions[p].file].process.tells_begin) {
-        continue;
-      }
-      for (const Front& front : positions[p].fronts) {
-        parts_.emplace(positions[p].file, front.operation);
-      }
-    }
-  }
+      : traces_(traces), positions_(positions), index_(positions) {}
 
-  bool empty() const { return parts_.empty(); }
-  bool has(const match::Part& part) const { return parts_.contains({part.file, part.operation}); }
-  // The index of the part's position.
+  bool empty() const {
+    return std::all_of(positions_.begin(), positions_.end(), [&](const Position& position) {
+      return position.fronts.empty() || traces_.files[position.file].process.tells_begin;
+    });
+  }
+  bool has(const match::Part& part) const {
+    return !traces_.files[part.file].process.tells_begin && index_.front_at(part) != nullptr;
+  }
   std::uint32_t position_of(const match::MatchedOperation& matched, const match::Part& part) const {
-    return first_of_[matched.communicator] + part.member;
+    return index_.position_of(matched.communicator, part.member);
   }
   // True if the part is in flight behind a front.
   bool is_behind(const match::MatchedOperation& matched, const match::Part& part) const {
@@ -50,9 +43,45 @@ class FrontParts {
  private:
   const model::Traces& traces_;
   const std::vector<Position>& positions_;
-  std::vector<std::uint32_t> first_of_;                      // position, by communicator
-  std::set<std::pair<std::uint32_t, std::uint32_t>> parts_;  // file and operation
+  const PositionIndex index_;
 };
+
+// `at`: the operations that each position is at.
+std::optional<OppositeOrder> find_opposite_order(
+    const model::Traces& traces, const match::Matches& matches,
+    const std::vector<Position>& positions,
+    const std::map<std::uint32_t, std::vector<std::uint32_t>>& at) {
+  using Call = std::pair<std::pair<std::int64_t, std::uint64_t>, std::size_t>;
+  std::map<std::uint32_t, std::vector<Call>> of_file;
+  for (const auto& [position, operations] : at) {
+    const Position& of = positions[position];
+    const Front& front = of.fronts.front();
+    of_file[of.file].emplace_back(call_order(traces.files[of.file].operations[front.operation]),
+                                  operations.front());
+  }
+  constexpr std::size_t kCompared = 16;  // later calls, so that many groups take no long time
+  std::map<std::pair<std::size_t, std::size_t>, OppositeOrder> found;
+  for (auto& [file, calls] : of_file) {
+    std::sort(calls.begin(), calls.end());
+    for (std::size_t i = 0; i < calls.size(); ++i) {
+      for (std::size_t k = i + 1; k < std::min(calls.size(), i + 1 + kCompared); ++k) {
+        const auto [one, other] = std::minmax(calls[i].second, calls[k].second);
+        OppositeOrder& order = found[{one, other}];
+        order.one = one;
+        order.other = other;
+        (calls[i].second == one ? order.one_first : order.other_first).push_back(file);
+      }
+    }
+  }
+  for (auto& [pair, order] : found) {
+    if (!order.one_first.empty() && !order.other_first.empty() &&
+        matches.operations[order.one].communicator !=
+            matches.operations[order.other].communicator) {
+      return std::move(order);
+    }
+  }
+  return std::nullopt;
+}
 
 }  // namespace
 
@@ -104,11 +133,13 @@ void add_hopeless_calls(const model::Traces& traces, const match::Matches& match
   }
 }
 
-InFlight find_in_flight(const model::Traces& traces, const match::Matches& matches,
-                        const std::vector<Position>& positions) {
-  InFlight found;
+CallOrder find_call_order(const model::Traces& traces, const match::Matches& matches,
+                          const std::vector<Position>& positions) {
+  std::map<std::uint32_t, std::vector<std::uint32_t>> at;  // by position: the operations it is at
+  std::vector<std::pair<std::uint32_t, std::uint32_t>> behind;  // an operation, and a position
   const FrontParts fronts(traces, positions);
-  for (std::size_t i = 0; !fronts.empty() && i < matches.operations.size(); ++i) {
+  const bool is_empty = fronts.empty();
+  for (std::uint32_t i = 0; !is_empty && i < matches.operations.size(); ++i) {
     const match::MatchedOperation& matched = matches.operations[i];
     for (const match::Part& part : match::parts_of(matches, matched)) {
       const std::uint32_t position = fronts.position_of(matched, part);
@@ -118,92 +149,32 @@ InFlight find_in_flight(const model::Traces& traces, const match::Matches& match
         continue;
       }
       if (fronts.has(part)) {
-        found.at[position].push_back(i);
+        at[position].push_back(i);
       } else if (fronts.is_behind(matched, part)) {
-        found.behind[i].push_back(position);
+        behind.emplace_back(i, position);
       }
     }
   }
-  return found;
-}
-
-std::vector<bool> find_rings(const match::Matches& matches, const InFlight& in_flight) {
-  std::map<std::size_t, std::size_t> waits;                   // for how many it waits
-  std::map<std::size_t, std::vector<std::size_t>> waits_for;  // by what they wait for
-  for (const auto& [i, positions_behind] : in_flight.behind) {
-    for (const std::uint32_t position : positions_behind) {
-      const auto fronts = in_flight.at.find(position);
-      if (fronts == in_flight.at.end()) {
-        continue;
+  CallOrder order;
+  if (!behind.empty()) {
+    WaitGraph next(matches.operations.size());
+    for (const auto& [i, position] : behind) {
+      const auto known = at.find(position);
+      if (known == at.end()) {
+        continue;  // the call that it is at could not be aligned
       }
-      for (const std::size_t front : fronts->second) {
+      for (const std::uint32_t front : known->second) {
         // Sends and receives that follow each other may have been made in one batch.
-        if (matches.operations[i].way == match::Way::kPair &&
-            matches.operations[front].way == match::Way::kPair) {
-          continue;
+        if (matches.operations[i].way != match::Way::kPair ||
+            matches.operations[front].way != match::Way::kPair) {
+          next[i].push_back(front);
         }
-        waits_for[front].push_back(i);
-        ++waits[i];
       }
     }
+    order.is_in_ring = lead_to_ring(next);
   }
-  // Operations that wait for nothing are taken away, again and again: the rest waits for itself.
-  std::vector<std::size_t> free;
-  for (const auto& [i, of_them] : waits_for) {
-    if (!waits.contains(i)) {
-      free.push_back(i);
-    }
-  }
-  while (!free.empty()) {
-    const std::size_t one = free.back();
-    free.pop_back();
-    for (const std::size_t i : waits_for[one]) {
-      if (--waits[i] == 0) {
-        free.push_back(i);
-      }
-    }
-  }
-  std::vector<bool> is_in_ring(matches.operations.size());
-  for (const auto& [i, count] : waits) {
-    is_in_ring[i] = count > 0;
-  }
-  return is_in_ring;
-}
-
-std::optional<OppositeOrder> find_opposite_order(const model::Traces& traces,
-                                                 const match::Matches& matches,
-                                                 const std::vector<Position>& positions,
-                                                 const InFlight& in_flight) {
-  using Call = std::pair<std::pair<std::int64_t, std::uint64_t>, std::size_t>;
-  std::map<std::uint32_t, std::vector<Call>> of_file;
-  for (const auto& [position, operations] : in_flight.at) {
-    const Position& of = positions[position];
-    const Front& front = of.fronts.front();
-    of_file[of.file].emplace_back(call_order(traces.files[of.file].operations[front.operation]),
-                                  operations.front());
-  }
-  constexpr std::size_t kCompared = 16;  // later calls, so that many groups take no long time
-  std::map<std::pair<std::size_t, std::size_t>, OppositeOrder> found;
-  for (auto& [file, calls] : of_file) {
-    std::sort(calls.begin(), calls.end());
-    for (std::size_t i = 0; i < calls.size(); ++i) {
-      for (std::size_t k = i + 1; k < std::min(calls.size(), i + 1 + kCompared); ++k) {
-        const auto [one, other] = std::minmax(calls[i].second, calls[k].second);
-        OppositeOrder& order = found[{one, other}];
-        order.one = one;
-        order.other = other;
-        (calls[i].second == one ? order.one_first : order.other_first).push_back(file);
-      }
-    }
-  }
-  for (auto& [pair, order] : found) {
-    if (!order.one_first.empty() && !order.other_first.empty() &&
-        matches.operations[order.one].communicator !=
-            matches.operations[order.other].communicator) {
-      return std::move(order);
-    }
-  }
-  return std::nullopt;
+  order.opposite = find_opposite_order(traces, matches, positions, at);
+  return order;
 }
 
 }  // namespace ringside::metrics

@@ -8,7 +8,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <map>
 #include <optional>
 #include <vector>
 
@@ -30,20 +29,6 @@ void add_hopeless_calls(const model::Traces& traces, const match::Matches& match
                         const std::vector<match::Judgement>& judgements,
                         std::vector<Position>& positions);
 
-/// The calls in flight of sources that tell calls only, without sends and receives that may run in
-/// communicators of their own. By position: indices into Matches::operations, or the other way.
-struct InFlight {
-  std::map<std::uint32_t, std::vector<std::size_t>> at;      // the fronts of each position
-  std::map<std::size_t, std::vector<std::uint32_t>> behind;  // positions where another one is first
-};
-InFlight find_in_flight(const model::Traces& traces, const match::Matches& matches,
-                        const std::vector<Position>& positions);
-
-/// For each of Matches::operations, whether it is in a ring of operations, or waits for one: a rank
-/// that has called it is at another operation first, and so on, until one waits for the first. A
-/// communicator runs its calls in their order, so none of them finishes.
-std::vector<bool> find_rings(const match::Matches& matches, const InFlight& in_flight);
-
 /// Two operations of different communicators that are fronts on some ranks, which called them in
 /// opposite orders. GPUs may run both at the same time, or wait for each other for ever.
 struct OppositeOrder {
@@ -52,10 +37,20 @@ struct OppositeOrder {
   std::vector<std::uint32_t> one_first;  // files of the ranks that called `one` first
   std::vector<std::uint32_t> other_first;
 };
-std::optional<OppositeOrder> find_opposite_order(const model::Traces& traces,
-                                                 const match::Matches& matches,
-                                                 const std::vector<Position>& positions,
-                                                 const InFlight& in_flight);
+
+/// What the orders say in which ranks made the calls that are in flight.
+struct CallOrder {
+  /// For each of Matches::operations, whether it is in a ring of operations, or waits for one: a
+  /// rank that has called it is at another operation first, and so on, until one waits for the
+  /// first. A communicator runs its calls in their order, so none of them finishes. Empty: none is.
+  std::vector<bool> is_in_ring;
+  std::optional<OppositeOrder> opposite;
+};
+
+/// Looks at sources that show calls only, without sends and receives that may run in communicators
+/// of their own.
+CallOrder find_call_order(const model::Traces& traces, const match::Matches& matches,
+                          const std::vector<Position>& positions);
 
 }  // namespace ringside::metrics
 

@@ -175,15 +175,29 @@ std::vector<Position> find_positions(const model::Traces& traces,
       position.communicator = c;
       position.member = m;
       position.file = member.file;
-      if (member.rank) {
-        position.rank = *member.rank;
-      }
+      position.rank = member.rank;
       const auto& own = calls[member.file][member.context];
       find_last(traces.files[member.file], own, position);
       find_fronts(traces.files[member.file], own, position);
     }
   }
   return positions;
+}
+
+PositionIndex::PositionIndex(const std::vector<Position>& positions) {
+  for (std::uint32_t p = 0; p < positions.size(); ++p) {
+    if (positions[p].member == 0) {
+      first_of_.push_back(p);
+    }
+    for (std::uint32_t f = 0; f < positions[p].fronts.size(); ++f) {
+      fronts_[{positions[p].file, positions[p].fronts[f].operation}] = {p, f};
+    }
+  }
+}
+
+const PositionIndex::Place* PositionIndex::front_at(const match::Part& part) const {
+  const auto found = fronts_.find({part.file, part.operation});
+  return found == fronts_.end() ? nullptr : &found->second;
 }
 
 std::vector<std::string> keep_latest_files(model::Traces& traces) {

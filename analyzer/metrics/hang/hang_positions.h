@@ -6,12 +6,14 @@
 #define RINGSIDE_ANALYZER_METRICS_HANG_HANG_POSITIONS_H
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "analyzer/match/communicators/communicators.h"
+#include "analyzer/match/parts.h"
 #include "analyzer/model/trace.h"
 
 namespace ringside::metrics {
@@ -53,6 +55,29 @@ struct Position {
 /// Positions of all members, by communicator and member.
 std::vector<Position> find_positions(const model::Traces& traces,
                                      const std::vector<match::Communicator>& communicators);
+
+/// Finds positions and fronts. It has the fronts as they are when it is made.
+class PositionIndex {
+ public:
+  /// Of Position::fronts.
+  struct Place {
+    std::uint32_t position = 0;  // index into the positions
+    std::uint32_t front = 0;     // index into Position::fronts
+  };
+
+  explicit PositionIndex(const std::vector<Position>& positions);
+
+  std::uint32_t position_of(std::uint32_t communicator, std::uint32_t member) const {
+    return first_of_[communicator] + member;
+  }
+  /// NULL: no rank stands at that part.
+  const Place* front_at(const match::Part& part) const;
+  bool has_fronts() const { return !fronts_.empty(); }
+
+ private:
+  std::vector<std::uint32_t> first_of_;                              // position, by communicator
+  std::map<std::pair<std::uint32_t, std::uint32_t>, Place> fronts_;  // by file and operation
+};
 
 /// When a rank called it, for the order of its calls: its time, then its number.
 std::pair<std::int64_t, std::uint64_t> call_order(const model::Operation& operation);

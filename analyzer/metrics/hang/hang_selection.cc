@@ -4,43 +4,19 @@
 #include <utility>
 
 namespace ringside::metrics {
-namespace {
-
-// The operations of chosen communicators, and all that one of these leads to.
-std::vector<bool> operations_to_keep(const match::Selection& selection, const Hang& hang) {
-  std::vector<bool> is_kept(hang.operations.size());
-  std::vector<std::uint32_t> reached;
-  const auto reach = [&](std::uint32_t operation) {
-    if (!is_kept[operation]) {
-      is_kept[operation] = true;
-      reached.push_back(operation);
-    }
-  };
-  for (std::uint32_t i = 0; i < hang.operations.size(); ++i) {
-    const auto& matched = hang.matches.operations[hang.operations[i].matched];
-    if (match::is_chosen(selection, hang.matches.communicators[matched.communicator])) {
-      reach(i);
-    }
-  }
-  while (!reached.empty()) {
-    const std::uint32_t operation = reached.back();
-    reached.pop_back();
-    for (const Blocker& blocker : hang.operations[operation].blockers) {
-      if (blocker.stuck_in) {
-        reach(*blocker.stuck_in);
-      }
-    }
-  }
-  return is_kept;
-}
-
-}  // namespace
 
 void choose_communicators(const match::Selection& selection, Hang& hang) {
   if (selection.communicators.empty()) {
     return;
   }
-  const std::vector<bool> is_kept = operations_to_keep(selection, hang);
+  std::vector<std::uint32_t> chosen;
+  for (std::uint32_t i = 0; i < hang.operations.size(); ++i) {
+    const std::uint32_t communicator = hang.matched(hang.operations[i]).communicator;
+    if (match::is_chosen(selection, hang.matches.communicators[communicator])) {
+      chosen.push_back(i);
+    }
+  }
+  const std::vector<bool> is_kept = reached_from(graph_of(hang.operations), chosen);
   hang.is_hidden.resize(hang.matches.communicators.size());
   for (std::size_t i = 0; i < hang.is_hidden.size(); ++i) {
     hang.is_hidden[i] = !match::is_chosen(selection, hang.matches.communicators[i]);
@@ -50,7 +26,7 @@ void choose_communicators(const match::Selection& selection, Hang& hang) {
   for (std::size_t i = 0; i < is_kept.size(); ++i) {
     if (is_kept[i]) {
       number[i] = static_cast<std::uint32_t>(kept.size());
-      hang.is_hidden[hang.matches.operations[hang.operations[i].matched].communicator] = false;
+      hang.is_hidden[hang.matched(hang.operations[i]).communicator] = false;
       kept.push_back(std::move(hang.operations[i]));
     }
   }
@@ -72,6 +48,9 @@ void choose_communicators(const match::Selection& selection, Hang& hang) {
   std::erase_if(hang.enqueued_only, [&](const auto& of) { return hang.is_hidden[of.first]; });
   std::erase_if(hang.undecided, [&](const UndecidedCall& call) {
     return hang.is_hidden[hang.matches.operations[call.matched].communicator];
+  });
+  std::erase_if(hang.unaligned, [&](std::uint32_t position) {
+    return hang.is_hidden[hang.positions[position].communicator];
   });
   std::erase_if(hang.too_young, [&](const auto& of) { return hang.is_hidden[of.first]; });
 }

@@ -32,13 +32,8 @@ class LastCalls {
         judgements_(judgements),
         min_age_ns_(min_age_ns),
         positions_(positions),
-        first_calls_(positions.size()) {
-    for (std::uint32_t p = 0; p < positions.size(); ++p) {
-      if (positions[p].member == 0) {
-        first_of_.push_back(p);
-      }
-    }
-  }
+        index_(positions),
+        first_calls_(positions.size()) {}
 
   std::vector<UndecidedCall> find() {
     for (std::size_t i = 0; i < matches_.operations.size(); ++i) {
@@ -65,7 +60,7 @@ class LastCalls {
     return match::parts_of(matches_, matches_.operations[index]);
   }
   std::uint32_t position_of(std::uint32_t communicator, std::uint32_t member) const {
-    return first_of_[communicator] + member;
+    return index_.position_of(communicator, member);
   }
 
   // A collective that nobody was seen to run, on ranks that are not seen in anything else.
@@ -259,8 +254,8 @@ class LastCalls {
   const std::vector<match::Judgement>& judgements_;
   const std::int64_t min_age_ns_;
   std::vector<Position>& positions_;
-  std::vector<std::uint32_t> first_of_;            // position, by communicator
-  std::vector<std::optional<Front>> first_calls_;  // by position
+  const PositionIndex index_;
+  std::vector<std::optional<Front>> first_calls_;                            // by position
   std::map<std::pair<std::uint32_t, model::NameId>, std::uint64_t> newest_;  // by position
   std::map<std::uint32_t, Pace> paces_;                                      // by file
   std::map<std::uint32_t, UndecidedCall> undecided_;                         // by communicator

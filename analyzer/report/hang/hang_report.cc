@@ -6,7 +6,6 @@
 #include <set>
 #include <utility>
 
-#include "analyzer/metrics/hang/hang_unaligned.h"
 #include "analyzer/model/joined.h"
 #include "analyzer/report/document/call_sites.h"
 #include "analyzer/report/document/numbers.h"
@@ -224,7 +223,7 @@ class HangReport {
   }
 
   void add_unaligned() {
-    const auto unaligned = metrics::find_unaligned(hang_);
+    const auto& unaligned = hang_.unaligned;
     if (unaligned.empty()) {
       return;
     }

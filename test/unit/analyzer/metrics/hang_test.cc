@@ -5,7 +5,6 @@
 
 #include <limits>
 
-#include "analyzer/metrics/hang/find_cycle.h"
 #include "test/unit/analyzer/trace_builder.h"
 #include "test/unit/catch.h"
 
@@ -60,6 +59,15 @@ TEST_CASE("a ring is found wherever it is, and nothing else is one") {
   CHECK(metrics::find_cycle({{1}, {2, 3}, {}, {1}}) == std::vector<std::uint32_t>{1, 3});
   // Many ways lead into the ring of the last two.
   CHECK(metrics::find_cycle({{1, 1}, {3, 2}, {3}, {4}, {3, 2}}).size() == 2);
+}
+
+TEST_CASE("a graph of waits says who leads to a ring, and what is reached") {
+  // 0 -> 1 <-> 2 -> 3, and 4 -> 3.
+  const metrics::WaitGraph graph = {{1}, {2}, {1, 3}, {}, {3}};
+  CHECK(metrics::lead_to_ring(graph) == std::vector<bool>{true, true, true, false, false});
+  CHECK(metrics::reached_from(graph, {4}) == std::vector<bool>{false, false, false, true, true});
+  CHECK(metrics::reached_from(metrics::reversed(graph), {3}) ==
+        std::vector<bool>{true, true, true, true, true});
 }
 
 TEST_CASE("a rank that has not joined is named, one without a trace is not") {
