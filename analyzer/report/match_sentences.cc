@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <functional>
 #include <initializer_list>
+#include <iterator>
 #include <optional>
 #include <set>
 #include <utility>
@@ -35,49 +36,6 @@ std::string others_text(const std::vector<std::uint32_t>& others, std::size_t fi
   }
   return "the other " + (others.size() < kNumbers.size() ? std::string(kNumbers[others.size()])
                                                          : std::to_string(others.size()));
-}
-
-// The sides' sizes as bytes where all name one datatype, else as elements.
-std::vector<std::string> size_texts(const model::Traces& traces, const match::Matches& matches,
-                                    const match::MatchedOperation& operation,
-                                    const std::vector<Side>& sides, Difference difference) {
-  const auto parts = match::parts_of(matches, operation);
-  const model::Operation first = match::operation_of(traces, *parts.begin());
-  const auto datatype = first.datatype;
-  const bool is_one = std::all_of(parts.begin(), parts.end(), [&](const match::Part& part) {
-    return match::operation_of(traces, part).datatype == datatype;
-  });
-  std::vector<std::optional<std::uint64_t>> numbers;
-  std::vector<std::optional<std::uint64_t>> sizes_bytes;
-  numbers.reserve(sides.size());
-  sizes_bytes.reserve(sides.size());
-  std::set<std::uint64_t> known_bytes;
-  for (const Side& side : sides) {
-    std::uint64_t number = 0;
-    const char* const end = side.did.data() + side.did.size();
-    const bool is_number = std::from_chars(side.did.data(), end, number).ptr == end;
-    numbers.push_back(is_number ? std::optional(number) : std::nullopt);
-    std::optional<std::uint64_t> bytes;
-    if (is_number && difference == Difference::kBytes) {
-      bytes = number;
-    } else if (is_number && is_one && !first.bytes) {  // else bytes are equal, and counts differ
-      bytes = assemble::message_bytes(number, traces.names.text(datatype));
-    }
-    sizes_bytes.push_back(bytes);
-    if (bytes) {
-      known_bytes.insert(*bytes);
-    }
-  }
-  std::vector<std::string> texts;
-  texts.reserve(sides.size());
-  const bool is_exact = look_alike(known_bytes);
-  for (std::size_t i = 0; i < sides.size(); ++i) {
-    texts.push_back(!numbers[i]       ? "a size that is not known"
-                    : !sizes_bytes[i] ? counted(*numbers[i], "element")
-                    : is_exact        ? counted(*sizes_bytes[i], "byte")
-                                      : human_bytes(*sizes_bytes[i]));
-  }
-  return texts;
 }
 
 std::string at_beginning(std::string text) {
@@ -114,6 +72,53 @@ bool is_plain(const match::MatchedOperation& operation, const match::Judgement& 
 }
 
 }  // namespace
+
+std::vector<std::string> side_texts(const model::Traces& traces, const match::Matches& matches,
+                                    const match::MatchedOperation& operation,
+                                    const std::vector<Side>& sides, Difference difference) {
+  std::vector<std::string> texts;
+  texts.reserve(sides.size());
+  if (difference != Difference::kBytes && difference != Difference::kCount) {
+    std::transform(sides.begin(), sides.end(), std::back_inserter(texts),
+                   [](const Side& side) { return side.did; });
+    return texts;
+  }
+  const auto parts = match::parts_of(matches, operation);
+  const model::Operation first = match::operation_of(traces, *parts.begin());
+  const auto datatype = first.datatype;
+  const bool is_one = std::all_of(parts.begin(), parts.end(), [&](const match::Part& part) {
+    return match::operation_of(traces, part).datatype == datatype;
+  });
+  std::vector<std::optional<std::uint64_t>> numbers;
+  std::vector<std::optional<std::uint64_t>> sizes_bytes;
+  numbers.reserve(sides.size());
+  sizes_bytes.reserve(sides.size());
+  std::set<std::uint64_t> known_bytes;
+  for (const Side& side : sides) {
+    std::uint64_t number = 0;
+    const char* const end = side.did.data() + side.did.size();
+    const bool is_number = std::from_chars(side.did.data(), end, number).ptr == end;
+    numbers.push_back(is_number ? std::optional(number) : std::nullopt);
+    std::optional<std::uint64_t> bytes;
+    if (is_number && difference == Difference::kBytes) {
+      bytes = number;
+    } else if (is_number && is_one && !first.bytes) {  // else bytes are equal, and counts differ
+      bytes = assemble::message_bytes(number, traces.names.text(datatype));
+    }
+    sizes_bytes.push_back(bytes);
+    if (bytes) {
+      known_bytes.insert(*bytes);
+    }
+  }
+  const bool is_exact = look_alike(known_bytes);
+  for (std::size_t i = 0; i < sides.size(); ++i) {
+    texts.push_back(!numbers[i]       ? "a size that is not known"
+                    : !sizes_bytes[i] ? counted(*numbers[i], "element")
+                    : is_exact        ? counted(*sizes_bytes[i], "byte")
+                                      : human_bytes(*sizes_bytes[i]));
+  }
+  return texts;
+}
 
 std::string match_sentence(const model::Traces& traces, const match::Matches& matches,
                            const std::vector<match::Judgement>& judgements, std::size_t index) {
@@ -179,10 +184,8 @@ std::string match_sentence(const model::Traces& traces, const match::Matches& ma
                ? others_text(sides[i].ranks, sides[0].ranks.size(), communicator)
                : match::rank_list(sides[i].ranks);
   };
-  std::vector<std::string> texts;
-  if (judgement.verdict == Verdict::kSizeMismatch) {
-    texts = size_texts(traces, matches, operation, sides, judgement.difference);
-  }
+  const std::vector<std::string> texts =
+      side_texts(traces, matches, operation, sides, judgement.difference);
   if (operation.way == match::Way::kPair) {
     const std::size_t sender = sides[0].ranks.front() == operation.source ? 0 : 1;
     return "Rank " + std::to_string(operation.source) + " sends " + texts[sender] + " to rank " +

@@ -8,9 +8,17 @@
 #include <string>
 #include <vector>
 
+#include "analyzer/match/verdict/describe.h"
 #include "analyzer/match/verdict/verdict.h"
 
 namespace ringside::report {
+
+/// What each side did, as people read it: sizes are bytes where all ranks name one datatype, else
+/// elements.
+std::vector<std::string> side_texts(const model::Traces& traces, const match::Matches& matches,
+                                    const match::MatchedOperation& operation,
+                                    const std::vector<match::Side>& sides,
+                                    match::Difference difference);
 
 /// Returns a sentence on operation `index`, which does not match: "rank 2 gave AllReduce #5 of
 /// communicator world 128 KiB; the other three gave 256 KiB".

@@ -42,8 +42,8 @@ namespace {
 bool is_explained(const metrics::Hang& hang) {
   return std::any_of(
       hang.operations.begin(), hang.operations.end(), [&](const metrics::StuckOperation& stuck) {
-        return !stuck.is_unknown &&
-               (!hang.has_unknown_rank(stuck) || !stuck.blockers.empty() || !stuck.differs.empty());
+        return !stuck.is_unknown && (!hang.has_unknown_rank(stuck) || !stuck.blockers.empty() ||
+                                     stuck.differs != match::Difference::kNone);
       });
 }
 

@@ -397,7 +397,7 @@ class HangFinder {
       // If only calls are told, numbers count the calls of all functions: this rank has made
       // another one in its place.
       const model::TraceFile& file = traces_.files[hang_.positions[position].file];
-      if (!file.process.tells_begin && node.differs == "function") {
+      if (!file.process.tells_begin && node.differs == match::Difference::kFunction) {
         return;
       }
       if (const auto rank = hang_.positions[position].rank) {
@@ -417,37 +417,19 @@ class HangFinder {
     node.blockers.push_back(blocker);
   }
 
-  void compare(StuckOperation& node, const MatchedOperation& matched) const {
-    if (hang_.judgements[node.matched].verdict == match::Verdict::kFunctionMismatch) {
-      node.differs = "function";
-      return;
-    }
-    if (hang_.judgements[node.matched].difference == match::Difference::kTotals) {
-      node.differs = "totals";
-      return;
-    }
-    const model::Operation& first = match::operation_of(traces_, parts_of(matched).front());
-    for (const match::Part& part : parts_of(matched)) {
-      const model::Operation& other = match::operation_of(traces_, part);
-      if (first.bytes && other.bytes && *first.bytes != *other.bytes) {
-        node.differs = "bytes";
-      } else if (matched.way == Way::kPair) {
-        continue;
-      } else if (first.root && other.root && *first.root != *other.root) {
-        node.differs = "root";
-      } else if (first.datatype != other.datatype && first.datatype != model::kNoName &&
-                 other.datatype != model::kNoName &&
-                 traces_.files[part.file].process.abi ==
-                     traces_.files[parts_of(matched).front().file].process.abi) {
-        node.differs = "datatype";
-      }
-    }
+  // What is undecided is no cause, and a state is what the hang itself makes differ.
+  match::Difference difference_of(std::size_t index) const {
+    const match::Judgement& judgement = hang_.judgements[index];
+    return judgement.verdict == match::Verdict::kUndecided ||
+                   judgement.difference == match::Difference::kState
+               ? match::Difference::kNone
+               : judgement.difference;
   }
 
   void find_ranks(StuckOperation& node) {
     const MatchedOperation& matched = hang_.matched(node);
     const auto& members = hang_.matches.communicators[matched.communicator].members;
-    compare(node, matched);
+    node.differs = difference_of(node.matched);
     std::map<std::uint32_t, match::Part> called;  // by member
     bool others_run = false;
     for (const match::Part& part : parts_of(matched)) {
@@ -488,9 +470,9 @@ class HangFinder {
           node.blockers.begin(), node.blockers.end(),
           [](const Blocker& b) { return b.why == Blocker::Why::kNotJoined || !b.stuck_in; });
       const auto cycle = std::find(hang_.cycle.begin(), hang_.cycle.end(), i);
-      node.is_unknown = (node.is_only_called || !node.waited_ns) && node.differs.empty() &&
-                        !waits_for_one && cycle == hang_.cycle.end() &&
-                        hang_.has_unknown_rank(node);
+      node.is_unknown = (node.is_only_called || !node.waited_ns) &&
+                        node.differs == match::Difference::kNone && !waits_for_one &&
+                        cycle == hang_.cycle.end() && hang_.has_unknown_rank(node);
       if (!node.is_unknown) {
         known.push_back(i);
       }

@@ -9,7 +9,6 @@
 #include <cstdint>
 #include <map>
 #include <optional>
-#include <string>
 #include <vector>
 
 #include "analyzer/align/alignment.h"
@@ -62,9 +61,7 @@ struct StuckOperation {
   std::uint32_t since_file = 0;  // whose time that is
   /// Longest wait of a rank, by its own clock; nothing if no rank tells it.
   std::optional<std::int64_t> waited_ns;
-  /// In which the ranks disagree: "bytes", "root", "datatype", "totals" (match::kTotals), or
-  /// "function" where some ranks called another function in its place.
-  std::string differs;
+  match::Difference differs = match::Difference::kNone;  // in which the ranks disagree
   bool is_doubtful = false;     // records of all that wait were lost: it may have finished
   bool is_only_called = false;  // no rank was seen to run it: see last_calls.h
   /// Nothing shows that it is stuck: how long a rank waits is not told, and whether the ranks that

@@ -39,7 +39,7 @@ class HangReport {
         has_frames_(has_frames),
         transfers_(find_open_transfers(traces, hang)),
         text_(traces, hang),
-        sentences_(traces, alignment, hang, transfers_) {}
+        sentences_(traces, alignment, hang, transfers_, text_) {}
 
   Document make() {
     document_.command = "hang";
@@ -74,8 +74,7 @@ class HangReport {
   }
   // Shorter than in a sentence: "AllReduce #16 of world". A number alone would say nothing.
   std::string name_in_table(std::uint32_t operation) const {
-    const auto matched = hang_.operations[operation].matched;
-    const std::string label = text_.label(hang_.matches.operations[matched].communicator);
+    const std::string label = text_.label(hang_.matched(hang_.operations[operation]).communicator);
     return text_.short_name_of(operation) +
            (label.find_first_not_of("0123456789") == label.npos ? " of communicator " : " of ") +
            label;
@@ -210,14 +209,9 @@ class HangReport {
       std::sort(of_job.begin(), of_job.end());
       return match::rank_list(of_job);
     };
-    const auto name = [&](std::size_t index) {
-      const match::MatchedOperation& matched = hang_.matches.operations[index];
-      return match::operation_text(traces_, matched) + " of communicator " +
-             text_.label(matched.communicator);
-    };
     document_.sentences.push_back(
-        capitalised(ranks(order.one_first)) + " called " + name(order.one) + " before " +
-        name(order.other) + ", and " + ranks(order.other_first) +
+        capitalised(ranks(order.one_first)) + " called " + text_.name_of_matched(order.one) +
+        " before " + text_.name_of_matched(order.other) + ", and " + ranks(order.other_first) +
         " the other way round. Neither is seen to finish: they wait for each other if the GPUs do "
         "not run both at the same time.");
   }

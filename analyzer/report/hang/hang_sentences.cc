@@ -13,10 +13,12 @@
 #include "analyzer/model/joined.h"
 #include "analyzer/report/document/document.h"
 #include "analyzer/report/document/numbers.h"
+#include "analyzer/report/match_sentences.h"
 
 namespace ringside::report {
 namespace {
 
+using match::Difference;
 using metrics::Blocker;
 using metrics::StuckOperation;
 using metrics::WaitsFor;
@@ -35,29 +37,21 @@ std::string HangSentences::fate(std::uint32_t position, const StuckOperation& of
   const metrics::Position& at = hang_.positions[position];
   const model::TraceFile& file = traces_.files[at.file];
   const std::int64_t end_ns = alignment_.to_common_ns(at.file, metrics::end_of_trace_ns(file));
-  const std::string rank = " Rank " + (at.rank ? std::to_string(*at.rank) : std::string("?"));
-  std::string text;
-  if (at.last_finished) {
-    const model::Operation& last = file.operations[*at.last_finished];
-    text += rank + " finished " + text_.name_of(last) + " there last";
-    if (last.called_by != model::kNoName) {
-      text += ", called at " + std::string(model::call_site(traces_.names.text(last.called_by)));
-    }
-    text += last.end_ns
-                ? ", at " + time_of_day(alignment_.to_common_ns(at.file, *last.end_ns)) + " UTC."
-                : ".";
-  } else if (of.is_only_called && at.last_enqueued) {
-    const model::Operation& last = file.operations[*at.last_enqueued];
-    text += rank + " called " + text_.name_of(last) + " there last" +
-            (last.called_by == model::kNoName
-                 ? ""
-                 : ", at " + std::string(model::call_site(traces_.names.text(last.called_by)))) +
-            ", at " +
-            time_of_day(alignment_.to_common_ns(at.file, last.enqueue_start_ns.value_or(0))) +
-            " UTC.";
+  std::string text = " Rank " + (at.rank ? std::to_string(*at.rank) : std::string("?"));
+  const bool has_finished = at.last_finished.has_value();
+  if (!has_finished && !(of.is_only_called && at.last_enqueued)) {
+    text += of.is_only_called ? " has called nothing there." : " has finished nothing there.";
   } else {
+    const model::Operation& last =
+        file.operations[has_finished ? *at.last_finished : *at.last_enqueued];
+    const auto last_ns = has_finished ? last.end_ns : last.enqueue_start_ns;
+    text += (has_finished ? " finished " : " called ") + text_.name_of(last) + " there last";
+    if (last.called_by != model::kNoName) {
+      text += has_finished ? ", called at " : ", at ";
+      text += model::call_site(traces_.names.text(last.called_by));
+    }
     text +=
-        rank + (of.is_only_called ? " has called nothing there." : " has finished nothing there.");
+        last_ns ? ", at " + time_of_day(alignment_.to_common_ns(at.file, *last_ns)) + " UTC." : ".";
   }
   if (!file.process.tells_begin) {
     text += unfinished(at.file);
@@ -120,8 +114,7 @@ std::string HangSentences::unfinished(std::uint32_t file) const {
 // a thread that runs gives a sign about once a second (RINGSIDE_DRAIN_MS is a second at most).
 std::string HangSentences::silent(std::uint32_t operation) const {
   constexpr std::int64_t kTooLong_ns = 2'000'000'000;
-  const auto communicator =
-      hang_.matches.operations[hang_.operations[operation].matched].communicator;
+  const auto communicator = hang_.matched(hang_.operations[operation]).communicator;
   std::vector<std::string> places;
   std::int64_t longest_ns = 0;
   for (std::uint32_t i = 0; i < hang_.positions.size(); ++i) {
@@ -146,7 +139,7 @@ std::string HangSentences::silent(std::uint32_t operation) const {
 // since NCCL shows no more of them than the call.
 std::string HangSentences::other_functions(std::uint32_t operation) const {
   const StuckOperation& stuck = hang_.operations[operation];
-  const auto communicator = hang_.matches.operations[stuck.matched].communicator;
+  const auto communicator = hang_.matched(stuck).communicator;
   std::string text = "The ranks of communicator " + text_.label(communicator) +
                      " do not call the same, and wait for each other: in the same place, ";
   bool is_first = true;
@@ -162,44 +155,24 @@ std::string HangSentences::other_functions(std::uint32_t operation) const {
 
 std::string HangSentences::difference(std::uint32_t operation) const {
   const StuckOperation& stuck = hang_.operations[operation];
-  const auto& matched = hang_.matches.operations[stuck.matched];
-  if (stuck.differs == "totals") {
-    std::string text;
-    for (const match::Side& side :
-         match::sides_of(traces_, hang_.matches, hang_.judgements, stuck.matched)) {
-      if (side.did != "0") {
-        text += (text.empty() ? "" : ", ") + side.did + " on " + match::rank_list(side.ranks);
-      }
+  const std::vector<match::Side> sides =
+      match::sides_of(traces_, hang_.matches, hang_.judgements, stuck.matched);
+  const std::vector<std::string> texts =
+      side_texts(traces_, hang_.matches, hang_.matched(stuck), sides, stuck.differs);
+  const bool are_totals = stuck.differs == Difference::kTotals;
+  std::vector<std::string> said;
+  for (std::size_t i = 0; i < sides.size(); ++i) {
+    if (!are_totals || sides[i].did != "0") {
+      said.push_back(texts[i] + " on " + match::rank_list(sides[i].ranks));
     }
-    return "The ranks together do not take as many elements as they give in " +
-           text_.name_of(operation) + "; more given than taken: " + text + "; " +
-           text_.waited(operation) + '.';
   }
-  std::set<std::uint64_t> sizes_bytes;
-  for (const match::Part& part : match::parts_of(hang_.matches, matched)) {
-    sizes_bytes.insert(match::operation_of(traces_, part).bytes.value_or(0));
-  }
-  const bool is_exact = look_alike(sizes_bytes);
-  const auto size_text = [&](std::uint64_t bytes) {
-    return is_exact ? counted(bytes, "byte") : human_bytes(bytes);
-  };
-  std::map<std::string, std::vector<std::uint32_t>> said;
-  for (const match::Part& part : match::parts_of(hang_.matches, matched)) {
-    const model::Operation& one = match::operation_of(traces_, part);
-    const auto& members = hang_.matches.communicators[matched.communicator].members;
-    std::string what = match::datatype_name(traces_.names.text(one.datatype));
-    if (stuck.differs != "datatype") {
-      what = stuck.differs == "bytes" ? (one.bytes ? size_text(*one.bytes) : "unknown")
-                                      : (one.root ? std::to_string(*one.root) : "unknown");
-    }
-    said[what].push_back(members[part.member].rank.value_or(0));
-  }
-  std::string text;
-  for (const auto& [what, ranks] : said) {
-    text += (text.empty() ? "" : ", ") + what + " on " + match::rank_list(ranks);
-  }
-  return "The ranks disagree in the " + stuck.differs + " of " + text_.name_of(operation) + ": " +
-         text + "; " + text_.waited(operation) + '.';
+  std::sort(said.begin(), said.end());
+  return (are_totals
+              ? "The ranks together do not take as many elements as they give in " +
+                    text_.name_of(operation) + "; more given than taken: "
+              : std::string("The ranks disagree in the ") + match::difference_name(stuck.differs) +
+                    " of " + text_.name_of(operation) + ": ") +
+         model::joined(said, said.size()) + "; " + text_.waited(operation) + '.';
 }
 
 // Tells of the transfer that says most: one in the network, before one that waits for credit.
@@ -262,7 +235,7 @@ std::string HangSentences::called_at(std::uint32_t operation) const {
     for (const std::uint32_t of_cycle : hang_.cycle) {
       add(text_.short_name_of(of_cycle), text_.callers(of_cycle));
     }
-  } else if (stuck.differs == "function") {
+  } else if (stuck.differs == Difference::kFunction) {
     for (const match::Side& side :
          match::sides_of(traces_, hang_.matches, hang_.judgements, stuck.matched)) {
       add(side.did, side.callers);
@@ -290,7 +263,7 @@ std::string HangSentences::ranks_of_job(std::uint32_t operation) const {
   };
   const auto add = [&](std::uint32_t i) {
     const StuckOperation& stuck = hang_.operations[i];
-    const auto& matched = hang_.matches.operations[stuck.matched];
+    const auto& matched = hang_.matched(stuck);
     auto& ranks = named[matched.communicator];
     if (matched.way == match::Way::kPair) {
       ranks.insert(ranks.end(), {matched.source, matched.destination});
@@ -298,10 +271,10 @@ std::string HangSentences::ranks_of_job(std::uint32_t operation) const {
     for (const Blocker& blocker : stuck.blockers) {
       add_position(blocker.position);
       if (blocker.stuck_in) {
-        named[hang_.matches.operations[hang_.operations[*blocker.stuck_in].matched].communicator];
+        named[hang_.matched(hang_.operations[*blocker.stuck_in]).communicator];
       }
     }
-    const auto unread = text_.unread_ranks(i);
+    const auto& unread = hang_.unread(stuck);
     ranks.insert(ranks.end(), unread.begin(), unread.end());
   };
   add(operation);
@@ -319,7 +292,7 @@ std::string HangSentences::ranks_of_job(std::uint32_t operation) const {
 }
 
 std::string HangSentences::not_known(std::uint32_t operation) const {
-  const auto unread = text_.unread_ranks(operation);
+  const auto& unread = hang_.unread(hang_.operations[operation]);
   const bool is_one = unread.size() == 1;
   return (unread.empty()
               ? std::string("Records are not complete, so whether all ranks have joined ")
@@ -331,19 +304,14 @@ std::string HangSentences::not_known(std::uint32_t operation) const {
 // "ranks 0, 1 have, for 41.0 s": of an operation that is not seen to run.
 std::string HangSentences::called_for(std::uint32_t operation) const {
   const StuckOperation& stuck = hang_.operations[operation];
-  std::vector<std::uint32_t> ranks;
-  for (const std::uint32_t position : stuck.waiting) {
-    ranks.push_back(hang_.positions[position].rank.value_or(0));
-  }
+  const std::vector<std::uint32_t> ranks = text_.waiting_ranks(operation);
   return match::rank_list(ranks) + (ranks.size() == 1 ? " has, for " : " have, for ") +
          human_duration(stuck.waited_ns.value_or(0));
 }
 
 // Nothing but calls is known, and they leave it open.
 std::string HangSentences::undecided(const metrics::UndecidedCall& call) const {
-  const match::MatchedOperation& matched = hang_.matches.operations[call.matched];
-  const std::string name = match::operation_text(traces_, matched) + " of communicator " +
-                           text_.label(matched.communicator);
+  const std::string name = text_.name_of_matched(call.matched);
   const std::string silent = " called nothing for " + human_duration(call.silent_ns);
   return (call.not_called
               ? "Rank " + text_.place(*call.not_called) + " has probably stopped before " + name +
@@ -361,10 +329,11 @@ std::string HangSentences::answer(std::uint32_t operation) const {
   const std::string nothing_known = unknown.empty() ? "" : " Not known: " + unknown + '.';
   switch (text_.cause_of(operation)) {
     case Cause::kMismatch:
-      return stuck.differs.empty() || (stuck.differs == "function" && text_.is_in_cycle(operation))
+      return stuck.differs == Difference::kNone ||
+                     (stuck.differs == Difference::kFunction && text_.is_in_cycle(operation))
                  ? cycle_sentence()
-             : stuck.differs == "function" ? other_functions(operation)
-                                           : difference(operation);
+             : stuck.differs == Difference::kFunction ? other_functions(operation)
+                                                      : difference(operation);
     case Cause::kDeadlock:
       return cycle_sentence();
     case Cause::kNotJoined: {
@@ -404,7 +373,7 @@ std::string HangSentences::answer(std::uint32_t operation) const {
 }
 
 std::string HangSentences::disagreement() const {
-  const auto& first = hang_.matches.operations[hang_.operations[hang_.cycle.front()].matched];
+  const auto& first = hang_.matched(hang_.operations[hang_.cycle.front()]);
   std::string text = "The ranks of communicator " + text_.label(first.communicator) +
                      " do not call the same, and wait for each other: ";
   for (std::size_t i = 0; i < hang_.cycle.size(); ++i) {
@@ -442,7 +411,7 @@ std::string HangSentences::cycle_sentence() const {
 std::string HangSentences::first_stopped() const {
   std::map<std::uint32_t, std::uint32_t> first;  // by communicator: its first stuck operation
   for (std::uint32_t i = 0; i < hang_.operations.size(); ++i) {
-    first.try_emplace(hang_.matches.operations[hang_.operations[i].matched].communicator, i);
+    first.try_emplace(hang_.matched(hang_.operations[i]).communicator, i);
   }
   // A dump without its moment tells only when a call was made: it may have waited in a queue.
   const bool is_stated = std::all_of(first.begin(), first.end(), [&](const auto& entry) {
@@ -460,7 +429,7 @@ std::string HangSentences::first_stopped() const {
   const StuckOperation& one = hang_.operations[order[0]];
   const StuckOperation& other = hang_.operations[order[1]];
   const auto name = [&](const StuckOperation& of) {
-    return text_.label(hang_.matches.operations[of.matched].communicator);
+    return text_.label(hang_.matched(of).communicator);
   };
   const auto uncertainty_ns =
       alignment_.uncertainty_ns(one.since_file, other.since_file, one.since_ns);

@@ -16,12 +16,9 @@ namespace ringside::report {
 class HangSentences {
  public:
   HangSentences(const model::Traces& traces, const align::Alignment& alignment,
-                const metrics::Hang& hang, const std::vector<metrics::OpenTransfers>& transfers)
-      : traces_(traces),
-        alignment_(alignment),
-        hang_(hang),
-        transfers_(transfers),
-        text_(traces, hang) {}
+                const metrics::Hang& hang, const std::vector<metrics::OpenTransfers>& transfers,
+                const HangText& text)
+      : traces_(traces), alignment_(alignment), hang_(hang), transfers_(transfers), text_(text) {}
 
   /// Returns a complete sentence or more on one operation, by its cause.
   std::string sentence(std::uint32_t operation) const;
@@ -53,7 +50,7 @@ class HangSentences {
   const align::Alignment& alignment_;
   const metrics::Hang& hang_;
   const std::vector<metrics::OpenTransfers>& transfers_;
-  const HangText text_;
+  const HangText& text_;
 };
 
 }  // namespace ringside::report

@@ -53,7 +53,7 @@ std::string HangText::name_of(const model::Operation& operation) const {
 }
 
 std::string HangText::short_name_of(std::uint32_t operation) const {
-  const auto& matched = hang_.matches.operations[hang_.operations[operation].matched];
+  const auto& matched = hang_.matched(hang_.operations[operation]);
   if (matched.way == match::Way::kPair) {
     return "send from rank " + std::to_string(matched.source) + " to rank " +
            std::to_string(matched.destination);
@@ -62,9 +62,15 @@ std::string HangText::short_name_of(std::uint32_t operation) const {
 }
 
 std::string HangText::name_of(std::uint32_t operation) const {
-  const auto& matched = hang_.matches.operations[hang_.operations[operation].matched];
+  const auto& matched = hang_.matched(hang_.operations[operation]);
   return (matched.way == match::Way::kPair ? "the " : "") + short_name_of(operation) +
          " of communicator " + label(matched.communicator);
+}
+
+std::string HangText::name_of_matched(std::size_t index) const {
+  const match::MatchedOperation& matched = hang_.matches.operations[index];
+  return match::operation_text(traces_, matched) + " of communicator " +
+         label(matched.communicator);
 }
 
 bool HangText::is_in_cycle(std::uint32_t operation) const {
@@ -73,7 +79,7 @@ bool HangText::is_in_cycle(std::uint32_t operation) const {
 
 bool HangText::is_cycle_of_one_communicator() const {
   const auto communicator = [&](std::uint32_t i) {
-    return hang_.matches.operations[hang_.operations[i].matched].communicator;
+    return hang_.matched(hang_.operations[i]).communicator;
   };
   return std::all_of(hang_.cycle.begin(), hang_.cycle.end(), [&](std::uint32_t i) {
     return communicator(i) == communicator(hang_.cycle.front());
@@ -85,7 +91,7 @@ Cause HangText::cause_of(std::uint32_t operation) const {
   if (stuck.is_unknown) {
     return Cause::kUndecided;
   }
-  if (!stuck.differs.empty()) {
+  if (stuck.differs != match::Difference::kNone) {
     return Cause::kMismatch;
   }
   if (is_in_cycle(operation)) {
@@ -119,36 +125,31 @@ std::string HangText::place(std::uint32_t position) const {
 }
 
 std::vector<match::Caller> HangText::callers(std::uint32_t operation) const {
-  return match::callers_of(traces_, hang_.matches,
-                           hang_.matches.operations[hang_.operations[operation].matched]);
+  return match::callers_of(traces_, hang_.matches, hang_.matched(hang_.operations[operation]));
 }
 
-std::vector<std::uint32_t> HangText::waiting_ranks(std::uint32_t operation) const {
+std::vector<std::uint32_t> HangText::ranks_of(const std::vector<std::uint32_t>& positions) const {
   std::vector<std::uint32_t> ranks;
-  for (const std::uint32_t position : hang_.operations[operation].waiting) {
+  ranks.reserve(positions.size());
+  for (const std::uint32_t position : positions) {
     ranks.push_back(hang_.positions[position].rank.value_or(0));
   }
   std::sort(ranks.begin(), ranks.end());
   return ranks;
 }
 
-std::vector<std::uint32_t> HangText::not_joined_ranks(std::uint32_t operation) const {
-  std::vector<std::uint32_t> ranks;
-  for (const Blocker& blocker : hang_.operations[operation].blockers) {
-    if (blocker.why == Blocker::Why::kNotJoined) {
-      ranks.push_back(hang_.positions[blocker.position].rank.value_or(0));
-    }
-  }
-  std::sort(ranks.begin(), ranks.end());
-  return ranks;
+std::vector<std::uint32_t> HangText::waiting_ranks(std::uint32_t operation) const {
+  return ranks_of(hang_.operations[operation].waiting);
 }
 
-std::vector<std::uint32_t> HangText::unread_ranks(std::uint32_t operation) const {
-  const StuckOperation& stuck = hang_.operations[operation];
-  const auto& matched = hang_.matches.operations[stuck.matched];
-  return matched.way == match::Way::kPair
-             ? stuck.unknown[static_cast<std::size_t>(metrics::Unknown::kNoTrace)]
-             : hang_.without_trace.at(matched.communicator);
+std::vector<std::uint32_t> HangText::not_joined_ranks(std::uint32_t operation) const {
+  std::vector<std::uint32_t> positions;
+  for (const Blocker& blocker : hang_.operations[operation].blockers) {
+    if (blocker.why == Blocker::Why::kNotJoined) {
+      positions.push_back(blocker.position);
+    }
+  }
+  return ranks_of(positions);
 }
 
 std::string HangText::unknown_ranks(std::uint32_t operation) const {
@@ -159,7 +160,7 @@ std::string HangText::unknown_ranks(std::uint32_t operation) const {
   const StuckOperation& stuck = hang_.operations[operation];
   std::string text;
   for (std::size_t i = 0; i < metrics::kUnknownCount; ++i) {
-    const std::vector<std::uint32_t> ranks = i == 0 ? unread_ranks(operation) : stuck.unknown[i];
+    const std::vector<std::uint32_t>& ranks = i == 0 ? hang_.unread(stuck) : stuck.unknown[i];
     if (!ranks.empty()) {
       text += (text.empty() ? "" : "; ") + match::rank_list(ranks) + ": " + why[i];
     }

@@ -33,6 +33,8 @@ class HangText {
   Cause cause_of(std::uint32_t operation) const;
   /// "AllReduce #7 of communicator world".
   std::string name_of(std::uint32_t operation) const;
+  /// The same of any of Matches::operations.
+  std::string name_of_matched(std::size_t index) const;
   /// "AllReduce #7".
   std::string short_name_of(std::uint32_t operation) const;
   /// The same of one rank's record, without the communicator.
@@ -41,8 +43,6 @@ class HangText {
   std::vector<match::Caller> callers(std::uint32_t operation) const;
   std::vector<std::uint32_t> waiting_ranks(std::uint32_t operation) const;
   std::vector<std::uint32_t> not_joined_ranks(std::uint32_t operation) const;
-  /// Ranks that may have part in it, and of which no trace was read.
-  std::vector<std::uint32_t> unread_ranks(std::uint32_t operation) const;
   /// Ranks of which nothing can be said, with the reasons; empty if there are none.
   std::string unknown_ranks(std::uint32_t operation) const;
   std::string label(std::uint32_t communicator) const;
@@ -59,6 +59,8 @@ class HangText {
   const JobRanks& job_ranks() const { return job_ranks_; }
 
  private:
+  std::vector<std::uint32_t> ranks_of(const std::vector<std::uint32_t>& positions) const;
+
   const model::Traces& traces_;
   const metrics::Hang& hang_;
   const JobRanks job_ranks_;

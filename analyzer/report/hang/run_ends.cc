@@ -191,7 +191,8 @@ bool explains(const RunEnds& run, const metrics::Hang& hang) {
          std::all_of(hang.operations.begin(), hang.operations.end(),
                      [&](const metrics::StuckOperation& stuck) {
                        // Whoever died soon after the others had begun to wait may be in it.
-                       return stuck.differs.empty() && run.first < run.ends.size() &&
+                       return stuck.differs == match::Difference::kNone &&
+                              run.first < run.ends.size() &&
                               (std::any_of(stuck.blockers.begin(), stuck.blockers.end(),
                                            [&](const metrics::Blocker& blocker) {
                                              return !blocker.stuck_in &&

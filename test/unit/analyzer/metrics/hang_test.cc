@@ -167,6 +167,39 @@ TEST_CASE("two communicators that are entered in different orders are a ring") {
   CHECK(find(builder).cycle.size() == 2);
 }
 
+TEST_CASE("ranks differ where their arguments do, not in the sizes that they exchange") {
+  constexpr std::uint32_t kRanks = 3;
+  TraceBuilder exchange;
+  for (std::uint32_t rank = 0; rank < kRanks; ++rank) {
+    add_dump(exchange, rank, kRanks);
+    for (std::uint32_t peer = 0; peer < kRanks; ++peer) {
+      for (const char* const func : {"Send", "Recv"}) {
+        if (peer != rank) {
+          model::Operation& one = exchange.add_transfer(func, peer);
+          one.bytes = 1000 * (1 + (*func == 'S' ? rank : peer));
+          one.group = 1;
+          one.end_ns = {};
+          one.state = model::State::kStarted;
+          one.in_flight = true;
+        }
+      }
+    }
+  }
+  const metrics::Hang of_exchange = find(exchange);
+  REQUIRE(of_exchange.operations.size() == 1);
+  CHECK(of_exchange.matched(of_exchange.operations[0]).way == match::Way::kGroup);
+  CHECK(of_exchange.operations[0].differs == match::Difference::kNone);
+
+  TraceBuilder reduce;
+  for (std::uint32_t rank = 0; rank < 2; ++rank) {
+    add_dump(reduce, rank);
+    add_stuck(reduce, "AllReduce", 0).bytes = 1000 + rank;
+  }
+  const metrics::Hang of_reduce = find(reduce);
+  REQUIRE(of_reduce.operations.size() == 1);
+  CHECK(of_reduce.operations[0].differs == match::Difference::kBytes);
+}
+
 TEST_CASE("what a later operation has overtaken, is young, or only enqueued is not stuck") {
   TraceBuilder builder;
   add_dump(builder, 0);
