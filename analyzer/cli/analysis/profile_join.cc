@@ -57,35 +57,31 @@ std::vector<match::KinetoFileJoin> join_profiles(const std::vector<std::string>&
           continue;
         }
         joins.push_back(match::join_own_kineto(read[i], std::move(framed), traces));
-        if (take) {
-          take(read[i], joins.back());
-        }
-        read[i] = {};
-        continue;
-      }
-      const auto file = match::profiled_file(read[i], traces, joins);
-      if (!file) {
-        problems.add_file(paths[begin + i],
-                          "of " + whose(read[i]) + ", of which there is no trace, or several runs");
-        continue;
-      }
-      if (const std::string why = match::why_of_another_job(read[i], traces.files[*file]);
-          !why.empty()) {
-        problems.add_file(paths[begin + i], "of " + whose(read[i]) + " of another job than " +
-                                                traces.files[*file].path + ": " + why);
-        continue;
-      }
-      if (const auto* const same = match::find_same_time(read[i], *file, joins)) {
-        // Both forms of one file are nobody's mistake.
-        if (paths[begin + i] == same->path + ".gz" && read[i].events == same->events &&
-            match::profiled_time(read[i]) == same->time) {
+      } else {
+        const auto file = match::profiled_file(read[i], traces, joins);
+        if (!file) {
+          problems.add_file(paths[begin + i], "of " + whose(read[i]) +
+                                                  ", of which there is no trace, or several runs");
           continue;
         }
-        problems.add_file(paths[begin + i],
-                          "of " + whose(read[i]) + " at the same time as " + same->path);
-        continue;
+        if (const std::string why = match::why_of_another_job(read[i], traces.files[*file]);
+            !why.empty()) {
+          problems.add_file(paths[begin + i], "of " + whose(read[i]) + " of another job than " +
+                                                  traces.files[*file].path + ": " + why);
+          continue;
+        }
+        if (const auto* const same = match::find_same_time(read[i], *file, joins)) {
+          // Both forms of one file are nobody's mistake.
+          if (paths[begin + i] == same->path + ".gz" && read[i].events == same->events &&
+              match::profiled_time(read[i]) == same->time) {
+            continue;
+          }
+          problems.add_file(paths[begin + i],
+                            "of " + whose(read[i]) + " at the same time as " + same->path);
+          continue;
+        }
+        joins.push_back(match::join_kineto(read[i], *file, traces));
       }
-      joins.push_back(match::join_kineto(read[i], *file, traces));
       if (take) {
         take(read[i], joins.back());
       }
