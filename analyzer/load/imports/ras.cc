@@ -6,7 +6,6 @@
 #include "analyzer/load/imports/ras.h"
 
 #include <algorithm>
-#include <charconv>
 #include <filesystem>
 #include <simdjson.h>
 #include <system_error>
@@ -15,6 +14,7 @@
 #include "analyzer/load/json/dom_value.h"
 #include "analyzer/load/json/json_error.h"
 #include "analyzer/load/source/byte_source.h"
+#include "analyzer/model/numbers_in.h"
 
 namespace ringside::load {
 namespace {
@@ -166,16 +166,7 @@ model::RasDiagnostic read_diagnostic(std::string_view text) {
   if (const std::size_t at = text.find(kRanks); at < text.size()) {
     std::string_view ranks = text.substr(at + kRanks.size());
     ranks = ranks.substr(ranks.starts_with('{') ? 1 : 0);
-    for (bool goes_on = true; goes_on;) {
-      std::uint32_t rank = 0;
-      const char* const end = ranks.data() + ranks.size();
-      const auto [rest, error] = std::from_chars(ranks.data(), end, rank);
-      if (error == std::errc()) {
-        diagnostic.ranks.push_back(rank);
-      }
-      goes_on = error == std::errc() && rest < end && *rest == ',';
-      ranks.remove_prefix(static_cast<std::size_t>(rest - ranks.data()) + (goes_on ? 1 : 0));
-    }
+    diagnostic.ranks = model::numbers_in(ranks.substr(0, ranks.find_first_not_of("0123456789,")));
   }
   return diagnostic;
 }

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cmath>
 #include <filesystem>
 #include <set>
@@ -14,6 +13,7 @@
 #include "analyzer/load/kineto/kineto_items.h"
 #include "analyzer/model/kineto/nccl_kernel.h"
 #include "analyzer/model/kineto/torch_dtype.h"
+#include "analyzer/model/numbers_in.h"
 
 namespace ringside::load {
 namespace {
@@ -60,14 +60,8 @@ std::vector<std::int64_t> ranks_of(const simdjson::dom::element& value) {
   }
   std::string_view text;
   if (value.get_string().get(text) == simdjson::SUCCESS) {
-    for (std::size_t at = text.find_first_of("0123456789"); at != text.npos;
-         at = text.find_first_of("0123456789", at)) {
-      std::int64_t rank = 0;
-      const auto* const end =
-          std::from_chars(text.data() + at, text.data() + text.size(), rank).ptr;
-      ranks.push_back(rank);
-      at = static_cast<std::size_t>(end - text.data());
-    }
+    const std::vector<std::uint32_t> listed = model::numbers_in(text);
+    ranks.assign(listed.begin(), listed.end());
   }
   return ranks;
 }

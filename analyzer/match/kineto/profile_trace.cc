@@ -2,7 +2,6 @@
 #include "analyzer/match/kineto/profile_trace.h"
 
 #include <algorithm>
-#include <charconv>
 #include <filesystem>
 #include <map>
 #include <numeric>
@@ -16,6 +15,7 @@
 #include "analyzer/match/kineto/kineto_calls.h"
 #include "analyzer/model/kineto/nccl_kernel.h"
 #include "analyzer/model/kineto/torch_dtype.h"
+#include "analyzer/model/numbers_in.h"
 #include "analyzer/model/saturating.h"
 #include "analyzer/model/unknown_host.h"
 
@@ -35,20 +35,10 @@ std::string_view host_of(std::string_view path, std::optional<std::int64_t> pid)
 
 // The ranks of "[0, 1]"; nothing if the list is empty or was cut off ("[0, 1, ..., 9]").
 std::optional<std::vector<std::int64_t>> ranks_listed(std::string_view text) {
-  std::vector<std::int64_t> ranks;
-  while (!text.empty()) {
-    std::int64_t rank = 0;
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), rank);
-    if (error == std::errc()) {
-      ranks.push_back(rank);
-      text.remove_prefix(static_cast<std::size_t>(end - text.data()));
-    } else if (text.front() == '.') {
-      return std::nullopt;
-    } else {
-      text.remove_prefix(1);
-    }
-  }
-  return ranks.empty() ? std::nullopt : std::optional(ranks);
+  const std::vector<std::uint32_t> ranks = model::numbers_in(text);
+  return ranks.empty() || text.find('.') != text.npos
+             ? std::nullopt
+             : std::optional(std::vector<std::int64_t>(ranks.begin(), ranks.end()));
 }
 
 // "0-7", or each of them.

@@ -2,10 +2,10 @@
 #include "analyzer/report/summary/job_ranks.h"
 
 #include <algorithm>
-#include <charconv>
 #include <string_view>
 
 #include "analyzer/match/verdict/describe.h"
+#include "analyzer/model/numbers_in.h"
 #include "analyzer/report/summary/summary.h"
 
 namespace ringside::report {
@@ -18,19 +18,12 @@ std::vector<std::uint32_t> job_ranks(const model::Traces& traces,
       traces.files[communicator.members.front().file].process.tells_begin) {
     return {};
   }
-  std::vector<std::uint32_t> ranks;
   const std::string_view text = communicator.hash;
-  const char* at = text.data() + std::min(text.rfind('['), text.size());
-  const char* const end = text.data() + text.size();
+  const std::vector<std::uint32_t> ranks =
+      model::numbers_in(text.substr(std::min(text.rfind('['), text.size())));
   bool is_other = false;
-  while (at < end) {
-    std::uint32_t rank = 0;
-    const auto [rest, error] = std::from_chars(at, end, rank);
-    if (error == std::errc()) {
-      is_other = is_other || rank != ranks.size();
-      ranks.push_back(rank);
-    }
-    at = std::max(rest, at + 1);
+  for (std::uint32_t i = 0; i < ranks.size(); ++i) {
+    is_other = is_other || ranks[i] != i;
   }
   return is_other && ranks.size() == communicator.nranks ? ranks : std::vector<std::uint32_t>();
 }
