@@ -92,8 +92,6 @@ class Alignment {
   const StampErrors& stamp_errors() const { return errors_; }
   std::uint32_t points() const { return points_; }
   std::uint64_t untrusted() const { return untrusted_; }
-  /// How fast a clock is assumed to wander from its mean rate at most.
-  double wander_ppm() const { return wander_ppm_; }
   /// Sentences on what limits it.
   const std::vector<std::string>& notes() const { return notes_; }
 
@@ -123,7 +121,7 @@ class Alignment {
   /// By two hosts, the second against the first; empty where that is not known apart.
   std::vector<std::vector<OffsetCurve>> pairs_;
   std::int64_t zero_ns_ = 0;
-  double wander_ppm_ = 0;
+  double wander_ppm_ = 0;  // how fast a clock may wander from its mean rate
   std::uint32_t points_ = 0;
   std::uint64_t untrusted_ = 0;
   std::vector<std::string> notes_;

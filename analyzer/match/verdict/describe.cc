@@ -187,11 +187,6 @@ model::NameId name_of_first(const model::Traces& traces, const Matches& matches,
   return model::kNoName;
 }
 
-std::string caller_text(const model::Traces& traces, model::NameId called_by) {
-  return called_by == model::kNoName ? "unknown"
-                                     : std::string(model::call_site(traces.names.text(called_by)));
-}
-
 std::string call_sites(const model::Traces& traces, const std::vector<Caller>& callers) {
   constexpr std::size_t kListed = 4;
   std::map<std::string_view, std::vector<std::uint32_t>> ranks_of_site;

@@ -51,9 +51,6 @@ model::NameId name_of_first(const model::Traces& traces, const Matches& matches,
                             const MatchedOperation& operation,
                             model::NameId model::Operation::*member);
 
-/// Returns the line of the program for a name of Operation::called_by, "unknown" for kNoName.
-std::string caller_text(const model::Traces& traces, model::NameId called_by);
-
 /// Returns the line of the program that called, such as "train.py:17 in step", or where ranks
 /// differ "a.py:1 in f (rank 0), b.py:9 in g (ranks 1-3)". Empty if there are no callers.
 std::string call_sites(const model::Traces& traces, const std::vector<Caller>& callers);

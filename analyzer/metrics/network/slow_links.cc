@@ -159,7 +159,6 @@ std::optional<Slow> compare(const RatedLink& link, const Class& links) {
   slow.own_gb_s = link.gb_s;
   slow.usual_gb_s = std::exp(center);
   slow.factor = std::exp(below);
-  slow.deviations = below / spread;
   slow.chance = below > 0 ? student_upper_tail(below / error, freedom) : 1;
   return slow;
 }

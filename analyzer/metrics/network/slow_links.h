@@ -50,9 +50,8 @@ struct Slow {
   std::uint64_t steps = 0;
   double own_gb_s = 0;  // while the link was busy, median over runs of steps
   double usual_gb_s = 0;
-  double factor = 0;      // usual / own
-  double deviations = 0;  // by how many standard deviations of the others it is below them
-  double chance = 1;      // that one of all links is so slow where all are alike
+  double factor = 0;  // usual / own
+  double chance = 1;  // that one of all links is so slow where all are alike
 };
 
 /// A link with what its steps of one size say of its rate.

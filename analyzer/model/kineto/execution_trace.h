@@ -36,7 +36,6 @@ struct ExecutionTrace {
   std::optional<std::int64_t> pid;
   /// By the number of the record function (rf_id), which the profiler's operators have, too.
   std::unordered_map<std::int64_t, ExecutionNode> nodes;
-  std::uint64_t without_id = 0;  // nodes without such a number, or with one that another has
   std::uint64_t damaged = 0;
 };
 
