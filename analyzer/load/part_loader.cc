@@ -46,7 +46,7 @@ bool is_row_of_proxy(const Event& event) {
 }  // namespace
 
 PartLoader::PartLoader(Part& part, bool is_first)
-    : part_(part), taker_{OperationReader(part.names), RowReader(part)}, is_first_(is_first) {}
+    : part_(part), taker_{OperationReader(&part.names), RowReader(part)}, is_first_(is_first) {}
 
 bool PartLoader::Taker::takes(const Event& event) {
   if (event.phase != "b") {
@@ -154,13 +154,13 @@ Failure PartLoader::add_operation() {
     return failure;
   }
   const OperationLine& line = taker_.operation.line();
-  if (line.is_operation) {
-    if (context_ == nullptr || context_number_ != line.operation.context) {
-      context_number_ = line.operation.context;
+  if (taker_.operation.is_operation()) {
+    if (context_ == nullptr || context_number_ != line.context) {
+      context_number_ = line.context;
       context_ = &part_.file.contexts[context_number_];
     }
     complete_context(line, *context_);
-    part_.file.operations.push_back(line.operation);
+    part_.file.operations.push_back(line);
     part_.operation_lines.add(part_.file.lines);
   }
   return std::nullopt;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Splits the JSON object of one line into what decides how to read it, and its args.
+// Splits the JSON object of one line into what decides how to read it, and its
+// args.
 #ifndef RINGSIDE_ANALYZER_LOAD_JSON_EVENT_PARSER_H
 #define RINGSIDE_ANALYZER_LOAD_JSON_EVENT_PARSER_H
 
@@ -34,20 +35,20 @@ class EventParser {
   /// `json` is followed by LineReader::kPadding bytes that may be read.
   Failure parse(std::string_view json, Event& event);
 
-  /// The same, but asks taker.takes(event) when it comes to the args. If that is true, the taker
-  /// gets their members at once, as visit_arguments gives them, which spares a second pass. The
-  /// members before args are known then; ts and name may still follow.
+  /// The same, but asks taker.takes(event) when it comes to the args. If that
+  /// is true, the taker gets their members at once, as visit_arguments gives
+  /// them, which spares a second pass. The members before args are known then;
+  /// ts and name may still follow.
   template <typename Taker>
   Failure parse(std::string_view json, Event& event, Taker& taker);
 
-  /// Calls visit(key, value) for each member of the args of an event from parse(). It returns a
-  /// simdjson::error_code; the first that is not SUCCESS ends the visit and is told with its key.
+  /// Calls visit(key, value) for each member of the args of an event from
+  /// parse(). It returns a simdjson::error_code; the first that is not SUCCESS
+  /// ends the visit and is told with its key.
   template <typename Visit>
   Failure visit_arguments(const Event& event, Visit&& visit);
 
  private:
-  template <typename Visit>
-  static Failure visit_members(simdjson::ondemand::object& object, Visit& visit);
   static simdjson::error_code take_member(std::string_view key, simdjson::ondemand::value& value,
                                           Event& event);
   Failure start(std::string_view json, simdjson::ondemand::document& document,
@@ -57,9 +58,10 @@ class EventParser {
   simdjson::ondemand::parser arguments_;
 };
 
-/// True if a member has no value, or one that is neither a container nor followed by "," or "}".
-/// simdjson skips a value that is not asked for by its brackets alone. It would take the text that
-/// follows for a part of the value and say nothing.
+/// True if a member has no value, or one that is neither a container nor
+/// followed by "," or "}". simdjson skips a value that is not asked for by its
+/// brackets alone. It would take the text that follows for a part of the value
+/// and say nothing.
 inline bool is_misplaced(simdjson::ondemand::value& value) {
   constexpr std::string_view kNoValue = ",:]}";
   const std::string_view token = value.raw_json_token();  // up to the next that is not a blank
@@ -70,34 +72,44 @@ inline bool is_misplaced(simdjson::ondemand::value& value) {
   return kNoValue.find(token.front()) != std::string_view::npos || (next != ',' && next != '}');
 }
 
-/// Calls visit(key, value) for each member of an object; it returns an error, or SUCCESS.
+/// Calls visit(key, value) for each member of an object. It returns a
+/// simdjson::error_code; the first that is not SUCCESS ends the visit. `key` is
+/// that of its member; "args" if that cannot be read.
 template <typename Visit>
-simdjson::error_code visit_object(simdjson::ondemand::value& value, Visit&& visit) {
-  simdjson::ondemand::object object;
-  if (const auto error = value.get_object().get(object)) {
-    return error;
-  }
+simdjson::error_code visit_members(simdjson::ondemand::object& object, std::string_view& key,
+                                   Visit& visit) {
   for (auto field : object) {
-    std::string_view key;
-    simdjson::ondemand::value member;
-    if (const auto error = field.unescaped_key().get(key)) {
+    std::string_view own;
+    simdjson::ondemand::value value;
+    if (const auto error = take_key(field, own)) {
+      key = "args";
       return error;
     }
-    if (const auto error = field.value().get(member)) {
+    key = own;
+    if (const auto error = field.value().get(value)) {
       return error;
     }
-    if (is_misplaced(member)) {
+    if (is_misplaced(value)) {
       return simdjson::TAPE_ERROR;
     }
-    if (const auto error = visit(key, member)) {
+    if (const auto error = visit(key, value)) {
       return error;
     }
   }
   return simdjson::SUCCESS;
 }
 
-/// Converts microseconds with three decimals, without a detour over floating point. Returns nothing
-/// if the text is anything else. Blanks may follow.
+/// The same for a value that has to be an object.
+template <typename Visit>
+simdjson::error_code visit_object(simdjson::ondemand::value& value, Visit&& visit) {
+  simdjson::ondemand::object object;
+  std::string_view key;
+  const auto error = value.get_object().get(object);
+  return error ? error : visit_members(object, key, visit);
+}
+
+/// Converts microseconds with three decimals, without a detour over floating
+/// point. Returns nothing if the text is anything else. Blanks may follow.
 std::optional<std::int64_t> nanoseconds(std::string_view number);
 
 /// Makes simdjson's error a reason.
@@ -115,28 +127,9 @@ Failure EventParser::visit_arguments(const Event& event, Visit&& visit) {
   if (const auto error = document.get_object().get(object)) {
     return failure_of(error, "args");
   }
-  return visit_members(object, visit);
-}
-
-template <typename Visit>
-Failure EventParser::visit_members(simdjson::ondemand::object& object, Visit& visit) {
-  for (auto field : object) {
-    std::string_view key;
-    simdjson::ondemand::value value;
-    if (const auto error = take_key(field, key)) {
-      return failure_of(error, "args");
-    }
-    if (const auto error = field.value().get(value)) {
-      return failure_of(error, key);
-    }
-    if (is_misplaced(value)) {
-      return failure_of(simdjson::TAPE_ERROR, key);
-    }
-    if (const auto error = visit(key, value)) {
-      return failure_of(error, key);
-    }
-  }
-  return std::nullopt;
+  std::string_view key = "args";
+  const auto error = visit_members(object, key, visit);
+  return error ? failure_of(error, key) : Failure();
 }
 
 template <typename Taker>
@@ -171,8 +164,8 @@ Failure EventParser::parse(std::string_view json, Event& event, Taker& taker) {
       if (const auto error = value.get_object().get(arguments)) {
         return failure_of(error, key);
       }
-      if (auto failure = visit_members(arguments, taker)) {
-        return failure;
+      if (const auto error = visit_members(arguments, key, taker)) {
+        return failure_of(error, key);
       }
     } else if (const auto error = take_member(key, value, event)) {
       return failure_of(error, key);

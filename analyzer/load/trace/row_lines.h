@@ -5,31 +5,38 @@
 #ifndef RINGSIDE_ANALYZER_LOAD_TRACE_ROW_LINES_H
 #define RINGSIDE_ANALYZER_LOAD_TRACE_ROW_LINES_H
 
-#include <array>
-#include <simdjson.h>
-#include <string_view>
+#include <cstdint>
+#include <tuple>
 
 #include "analyzer/load/json/event_parser.h"
-#include "analyzer/load/json/key_order.h"
+#include "analyzer/load/json/field_reader.h"
 #include "analyzer/load/trace/part.h"
 
 namespace ringside::load {
 
-class RowReader {
- public:
-  explicit RowReader(Part& part);
+/// The args of an event with "ph":"b" and "cat":"proxy" or "step".
+struct RowLine : model::Step {
+  std::uint32_t steps = 0;  // of an operation
+  std::int32_t foreign_pid = 0;
+};
 
-  /// Before the first member of the args of an event with "ph":"b" and "cat":"proxy" or "step".
-  void begin();
-  /// For each member.
-  simdjson::error_code operator()(std::string_view key, simdjson::ondemand::value& value) {
-    return take(keys_.find(key), value);
-  }
-  /// The same in two steps: which key begins at `at`, and its value, which is a
-  /// simdjson::ondemand::value or a CanonicalValue.
-  KeyPlace find_key(const char* at) { return keys_.find_at(at); }
-  template <typename Value>
-  simdjson::error_code take(std::size_t key, Value& value);
+inline constexpr std::tuple kRowFields{Field{"context", &RowLine::context, Need::kRequired},
+                                       Field{"op", &RowLine::operation},
+                                       Field{"peer", &RowLine::peer},
+                                       Field{"steps", &RowLine::steps},
+                                       Field{"bytes", &RowLine::bytes},
+                                       Field{"gpu_wait_ns", &RowLine::gpu_wait_ns},
+                                       Field{"peer_wait_ns", &RowLine::peer_wait_ns},
+                                       Field{"transfer_ns", &RowLine::transfer_ns},
+                                       Field{"flush_ns", &RowLine::flush_ns},
+                                       Field{"in_flight", &RowLine::in_flight},
+                                       UnreadField{"step"},
+                                       Field{"foreign_pid", &RowLine::foreign_pid}};
+
+class RowReader : public FieldReader<RowLine, kRowFields> {
+ public:
+  explicit RowReader(Part& part) : FieldReader(&part.names), part_(part) {}
+
   /// After the last.
   Failure finish(const Event& event);
 
@@ -40,15 +47,7 @@ class RowReader {
   void lose();
 
  private:
-  static constexpr std::size_t kKeys = 12;
-  static const std::array<std::string_view, kKeys> kKeyNames;
-
   Part& part_;
-  KeyOrder<kKeys> keys_;
-  model::Step row_;
-  std::optional<std::uint32_t> context_;
-  std::uint32_t steps_ = 0;
-  std::int32_t foreign_pid_ = 0;
 };
 
 }  // namespace ringside::load
