@@ -16,6 +16,7 @@
 #include "analyzer/lint/operation_rules.h"
 #include "analyzer/lint/reference_rules.h"
 #include "analyzer/lint/slice_rules.h"
+#include "analyzer/load/json/event_parser.h"
 #include "analyzer/load/json/json_error.h"
 #include "analyzer/load/source/line_reader.h"
 #include "ringside/trace_schema.h"
@@ -110,8 +111,8 @@ class FileLinter {
     event.bind_id = text_at(event.object, "bind_id");
     event.pid = integer_at(event.object, "pid").value_or(-1);
     event.tid = integer_at(event.object, "tid").value_or(-1);
-    event.ts_ns = exact_ns(event.scan.ts);
-    event.dur_ns = exact_ns(event.scan.dur);
+    event.ts_ns = load::nanoseconds(event.scan.ts);
+    event.dur_ns = load::nanoseconds(event.scan.dur);
     simdjson::dom::object object;
     if (event.object["args"].get_object().get(object) == simdjson::SUCCESS) {
       event.arguments = object;

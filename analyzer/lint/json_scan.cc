@@ -107,26 +107,6 @@ JsonScan scan_json(std::string_view text) {
   return Scanner(text).run();
 }
 
-std::optional<std::int64_t> exact_ns(std::string_view microseconds) {
-  const std::size_t point = microseconds.find('.');
-  if (point == std::string_view::npos || point == 0 || microseconds.size() != point + 4) {
-    return std::nullopt;
-  }
-  const std::string_view whole = microseconds.substr(0, point);
-  const std::string_view fraction = microseconds.substr(point + 1);
-  constexpr std::size_t kMaxDigits = 15;  // 2^63 ns have 16 digits of microseconds
-  const bool has_digits_only = std::all_of(whole.begin(), whole.end(), is_digit) &&
-                               std::all_of(fraction.begin(), fraction.end(), is_digit);
-  if (!has_digits_only || whole.size() > kMaxDigits || (whole.size() > 1 && whole[0] == '0')) {
-    return std::nullopt;
-  }
-  std::int64_t us = 0;
-  std::int64_t ns = 0;
-  std::from_chars(whole.data(), whole.data() + whole.size(), us);
-  std::from_chars(fraction.data(), fraction.data() + fraction.size(), ns);
-  return us * 1000 + ns;
-}
-
 std::int64_t perfetto_ns(std::string_view microseconds) {
   double us = 0;
   std::from_chars(microseconds.data(), microseconds.data() + microseconds.size(), us);

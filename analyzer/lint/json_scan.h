@@ -6,7 +6,6 @@
 #define RINGSIDE_ANALYZER_LINT_JSON_SCAN_H
 
 #include <cstdint>
-#include <optional>
 #include <string_view>
 
 namespace ringside::lint {
@@ -21,9 +20,6 @@ struct JsonScan {
 
 /// Scans one event. It need not be valid JSON.
 JsonScan scan_json(std::string_view text);
-
-/// Nanoseconds of "digits.ddd" microseconds; nothing if it is written otherwise.
-std::optional<std::int64_t> exact_ns(std::string_view microseconds);
 
 /// Nanoseconds as Perfetto computes them: the double nearest to the text, times 1000, rounded.
 std::int64_t perfetto_ns(std::string_view microseconds);

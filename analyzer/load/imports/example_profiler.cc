@@ -6,7 +6,6 @@
 // each line are looked up by their keys.
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <limits>
 #include <map>
 #include <set>
@@ -15,6 +14,7 @@
 #include <utility>
 
 #include "analyzer/load/durations.h"
+#include "analyzer/load/json/parse_number.h"
 #include "analyzer/model/unknown_host.h"
 #include "plugin/assemble/message_bytes.h"
 
@@ -41,22 +41,12 @@ std::string_view text_of(std::string_view line, std::string_view key) {
   return value.substr(0, value.find_first_of(",} "));
 }
 
-std::optional<std::uint64_t> number_in(std::string_view digits) {
-  std::uint64_t number = 0;
-  const char* const end = digits.data() + digits.size();
-  const auto [rest, error] = std::from_chars(digits.data(), end, number);
-  return error == std::errc() && rest == end ? std::optional(number) : std::nullopt;
-}
-
 std::optional<std::uint64_t> number_of(std::string_view line, std::string_view key) {
-  return number_in(text_of(line, key));
+  return parse_number<std::uint64_t>(text_of(line, key));
 }
 
 std::optional<std::uint32_t> small_number_of(std::string_view line, std::string_view key) {
-  const auto number = number_of(line, key);
-  return number && std::in_range<std::uint32_t>(*number)
-             ? std::optional(static_cast<std::uint32_t>(*number))
-             : std::nullopt;
+  return parse_number<std::uint32_t>(text_of(line, key));
 }
 
 using Time = std::optional<std::int64_t>;
@@ -66,14 +56,15 @@ bool read_time(std::string_view text, Time& time_ns) {
   constexpr std::uint64_t kMost_us = std::uint64_t{1} << 50;
   constexpr std::size_t kFractionDigits = 3;
   const std::size_t point = text.find('.');
-  const auto us = number_in(text.substr(0, point));
+  const auto us = parse_number<std::uint64_t>(text.substr(0, point));
   std::string fraction(point == text.npos ? "0" : text.substr(point + 1));
   if (!us || *us > kMost_us || fraction.empty() ||
       fraction.find_first_not_of("0123456789") != fraction.npos) {
     return false;
   }
   fraction.resize(kFractionDigits, '0');
-  const auto ns = static_cast<std::int64_t>(*us * 1000 + number_in(fraction).value_or(0));
+  const auto ns =
+      static_cast<std::int64_t>(*us * 1000 + parse_number<std::uint64_t>(fraction).value_or(0));
   time_ns =
       ns > 0 ? Time(ns) : Time();  // 0 is the profiler's word for a time that it does not have
   return true;
@@ -85,7 +76,7 @@ std::string_view datatype_of(std::string_view text) {
       "ncclInt8",    "ncclUint8",    "ncclInt32",      "ncclUint32",
       "ncclInt64",   "ncclUint64",   "ncclFloat16",    "ncclFloat32",
       "ncclFloat64", "ncclBfloat16", "ncclFloat8e4m3", "ncclFloat8e5m2"};
-  const auto number = number_in(text);
+  const auto number = parse_number<std::uint64_t>(text);
   return number && *number < kNames.size() ? kNames[*number] : text;
 }
 

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
-#include <charconv>
 #include <cmath>
 #include <map>
 #include <set>
@@ -12,6 +11,7 @@
 #include <utility>
 
 #include "analyzer/load/json/dom_value.h"
+#include "analyzer/load/json/parse_number.h"
 #include "analyzer/load/source/byte_source.h"
 #include "plugin/assemble/message_bytes.h"
 
@@ -104,14 +104,6 @@ bool has_columns(std::string_view text) {
   return false;
 }
 
-template <typename Number>
-std::optional<Number> number_of(std::string_view word) {
-  Number number{};
-  const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), number);
-  return error == std::errc() && end == word.data() + word.size() ? std::optional(number)
-                                                                  : std::nullopt;
-}
-
 class TestReader {
  public:
   // A test is named by the lines above it. If only one program is named, it is that of all tests.
@@ -148,7 +140,7 @@ class TestReader {
         tests_.results.resize(first_);
       }
     } else if (!is_comment && !columns_.empty() && words.size() > words_before_ &&
-               number_of<std::uint64_t>(words[words_before_])) {
+               parse_number<std::uint64_t>(words[words_before_])) {
       result({words.begin() + static_cast<std::ptrdiff_t>(words_before_), words.end()});
     } else if (text.find("test concluded:") == text.npos) {
       const std::string_view function = function_named(text);
@@ -291,7 +283,7 @@ class TestReader {
       text.remove_prefix(text.starts_with('"') ? 1 : 0);
       return text.substr(0, text.find('"'));
     };
-    const auto number = [&](const char* name) { return number_of<double>(text_of(name)); };
+    const auto number = [&](const char* name) { return parse_number<double>(text_of(name)); };
     function_ = {};
     for (const TestName& test : kTests) {
       const std::string_view first_word = test.function.substr(0, test.function.find(' '));
@@ -299,7 +291,7 @@ class TestReader {
     }
     const double gpus = number("gpus").value_or(number("gpusperrank").value_or(1));
     const double ranks = number("ranks").value_or(1) * gpus;
-    const auto size_bytes = number_of<std::uint64_t>(text_of("size"));
+    const auto size_bytes = parse_number<std::uint64_t>(text_of("size"));
     const auto time_us = number("time");
     const auto algbw_gb_s = number("algbw");
     const auto busbw_gb_s = number("busbw");
@@ -377,9 +369,9 @@ class TestReader {
       return std::nullopt;
     }
     const auto at = static_cast<std::size_t>(busbw);
-    const auto time_us = number_of<double>(words[at - 2]);
-    const auto algbw_gb_s = number_of<double>(words[at - 1]);
-    const auto busbw_gb_s = number_of<double>(words[at]);
+    const auto time_us = parse_number<double>(words[at - 2]);
+    const auto algbw_gb_s = parse_number<double>(words[at - 1]);
+    const auto busbw_gb_s = parse_number<double>(words[at]);
     const bool is_of_cpu = std::find(columns_.begin(), columns_.end(), "cputime") != columns_.end();
     if (!time_us || !algbw_gb_s || !busbw_gb_s ||
         !is_consistent(*algbw_gb_s, *time_us, size_bytes, is_of_cpu)) {
@@ -387,12 +379,12 @@ class TestReader {
     }
     const bool is_count = std::find(columns_.begin(), columns_.end(), "error") == columns_.end();
     const auto wrong =
-        is_count && at + 1 < words.size() ? number_of<double>(words[at + 1]) : std::nullopt;
+        is_count && at + 1 < words.size() ? parse_number<double>(words[at + 1]) : std::nullopt;
     return Measured{*algbw_gb_s, *busbw_gb_s, wrong && *wrong != 0};
   }
 
   void result(const Words& words) {
-    const auto size_bytes = *number_of<std::uint64_t>(words[0]);
+    const auto size_bytes = *parse_number<std::uint64_t>(words[0]);
     const auto more =
         static_cast<std::ptrdiff_t>(words.size()) - static_cast<std::ptrdiff_t>(columns_.size());
     bool is_read = false;

@@ -6,9 +6,7 @@
 // the same, with XGMI.
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cmath>
-#include <cstring>
 #include <functional>
 #include <set>
 #include <string>
@@ -17,6 +15,7 @@
 
 #include <pugixml.hpp>
 
+#include "analyzer/load/json/parse_number.h"
 #include "analyzer/load/topology/topology_file.h"
 #include "analyzer/model/joined.h"
 #include "analyzer/model/pci_distance.h"
@@ -30,10 +29,7 @@ constexpr std::size_t kNamed = 8;  // of a list
 constexpr std::size_t kBridgesOfSwitch = 1;
 
 std::optional<unsigned> number_of(const pugi::xml_node& node, const char* name) {
-  const char* const text = node.attribute(name).value();
-  unsigned number = 0;
-  const auto [end, error] = std::from_chars(text, text + std::strlen(text), number);
-  return error == std::errc() && *end == '\0' ? std::optional(number) : std::nullopt;
+  return parse_number<unsigned>(node.attribute(name).value());
 }
 
 // "16.0 GT/s PCIe" is generation 4.

@@ -5,7 +5,6 @@
 // columns may be in any order.
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <optional>
 #include <set>
 #include <string>
@@ -13,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "analyzer/load/json/parse_number.h"
 #include "analyzer/load/topology/topology_file.h"
 
 namespace ringside::load {
@@ -38,13 +38,8 @@ bool is_one_of(const std::array<std::string_view, kCount>& all, std::string_view
 }
 
 std::optional<std::uint32_t> numbered(std::string_view text, std::string_view name) {
-  std::uint32_t number = 0;
-  const char* const end = text.data() + text.size();
-  if (!text.starts_with(name)) {
-    return std::nullopt;
-  }
-  const auto [at, error] = std::from_chars(text.data() + name.size(), end, number);
-  return error == std::errc() && at == end ? std::optional(number) : std::nullopt;
+  return text.starts_with(name) ? parse_number<std::uint32_t>(text.substr(name.size()))
+                                : std::nullopt;
 }
 
 // The header is underlined on a terminal. Logs write the escape in many ways, or drop it.

@@ -2,13 +2,13 @@
 #include "analyzer/load/trace/machine_line.h"
 
 #include <algorithm>
-#include <charconv>
 #include <optional>
 #include <string>
 #include <tuple>
 #include <utility>
 
 #include "analyzer/load/json/json_value.h"
+#include "analyzer/load/json/parse_number.h"
 #include "ringside/trace_schema.h"
 
 namespace ringside::load {
@@ -71,10 +71,9 @@ error_code take_counter(Value& value, std::uint64_t& count) {
            : number < 0               ? simdjson::NUMBER_OUT_OF_RANGE
                                       : simdjson::SUCCESS;
   }
-  if (!text.starts_with("0x")) return simdjson::INCORRECT_TYPE;
-  const char* const end = text.data() + text.size();
-  const auto [at, failed] = std::from_chars(text.data() + 2, end, count, 16);
-  return failed == std::errc() && at == end ? simdjson::SUCCESS : simdjson::NUMBER_OUT_OF_RANGE;
+  const auto number = parse_hex(text);
+  count = number.value_or(0);
+  return number ? simdjson::SUCCESS : simdjson::NUMBER_OUT_OF_RANGE;
 }
 
 error_code take_counters(Value& value, std::map<std::string, std::uint64_t>& counters) {

@@ -3,12 +3,11 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <string_view>
-#include <system_error>
 #include <utility>
 
 #include "analyzer/load/json/json_value.h"
+#include "analyzer/load/json/parse_number.h"
 #include "analyzer/load/trace/callers.h"
 #include "analyzer/load/trace/machine_line.h"
 #include "ringside/trace_schema.h"
@@ -204,16 +203,11 @@ error_code take_hex(Value& value, std::optional<std::int64_t>& result) {
   if (const auto error = value.get_string().get(text)) {
     return error;
   }
-  if (!text.starts_with("0x")) {
-    return simdjson::INCORRECT_TYPE;
-  }
-  const char* const end = text.data() + text.size();
-  std::uint64_t number = 0;
-  const auto [at, error] = std::from_chars(text.data() + 2, end, number, 16);
-  if (error != std::errc() || at != end || !std::in_range<std::int64_t>(number)) {
+  const auto number = parse_hex(text);
+  if (!number || !std::in_range<std::int64_t>(*number)) {
     return simdjson::NUMBER_OUT_OF_RANGE;
   }
-  result = static_cast<std::int64_t>(number);
+  result = static_cast<std::int64_t>(*number);
   return simdjson::SUCCESS;
 }
 

@@ -33,17 +33,6 @@ TEST_CASE("the scan ends whatever the text") {
   SUCCEED();
 }
 
-TEST_CASE("times are three decimals, without a leading zero too many") {
-  CHECK(exact_ns("0.000") == 0);
-  CHECK(exact_ns("12.345") == 12345);
-  CHECK(exact_ns("999999999999999.999") == 999999999999999999);
-  for (const char* const text : {"", "12", "12.34", "12.3456", "-1.000", "01.000", ".123", "1e3",
-                                 "1.2e3", "12.34x", "1234567890123456.000"}) {
-    INFO(text);
-    CHECK_FALSE(exact_ns(text));
-  }
-}
-
 TEST_CASE("Perfetto rounds a double of microseconds") {
   CHECK(perfetto_ns("12.345") == 12345);
   CHECK(perfetto_ns("1e300") == 9'000'000'000'000'000'000);
