@@ -1,82 +1,135 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "analyzer/merge/line.h"
 
-#include <algorithm>
-#include <charconv>
-#include <system_error>
-
+#include "analyzer/load/json/canonical_line.h"
 #include "analyzer/load/json/event_parser.h"
 #include "analyzer/load/json/json_error.h"
+#include "analyzer/load/json/parse_number.h"
 
 namespace ringside::merge {
 namespace {
 
 constexpr std::uint64_t kFlowBits = 32;
 
-// The raw text of each of the `count` members of an object that is known to be valid JSON. The last
-// is what is left, so that nobody looks at each byte of args, which are most of a line.
-void split_members(std::string_view json, std::size_t count,
-                   std::vector<std::string_view>& members) {
-  members.clear();
-  int depth = 1;
-  bool in_string = false;
-  std::size_t begin = json.find('{') + 1;
-  for (std::size_t i = begin; members.size() + 1 < count; ++i) {
-    const char c = json[i];
-    if (in_string) {
-      i += c == '\\' ? 1U : 0U;
-      in_string = c != '"';
-    } else if (c == '"') {
-      in_string = true;
-    } else if (c == '{' || c == '[') {
-      ++depth;
-    } else if (c == '}' || c == ']') {
-      --depth;
-    }
-    if (!in_string && depth == 1 && c == ',') {
-      members.push_back(json.substr(begin, i - begin));
-      begin = i + 1;
-    }
-  }
-  members.push_back(json.substr(begin, json.rfind('}') - begin));
-}
-
-// Returns where the value of a member begins: behind its key and the colon.
-std::size_t value_of(std::string_view member) {
-  std::size_t i = member.find('"') + 1;
-  while (member[i] != '"') {
-    i += member[i] == '\\' ? 2 : 1;
-  }
-  i = member.find(':', i) + 1;
-  return member.find_first_not_of(" \t\r\n", i);
-}
-
-template <typename T>
-void take_text(const simdjson::dom::element& value, T& text) {
-  std::string_view view;
-  text = value.get_string().get(view) == simdjson::SUCCESS ? view : std::string_view();
-}
-
 }  // namespace
 
-std::optional<std::uint64_t> hex_number(std::string_view text) {
-  std::uint64_t number = 0;
-  if (!text.starts_with("0x")) {
-    return std::nullopt;
+// A value that is written as the plugin writes it. Anything else is false.
+class EventLine::WrittenValue {
+ public:
+  explicit WrittenValue(load::CanonicalCursor& cursor) : cursor_(cursor) {}
+
+  bool text(std::string_view& result) { return cursor_.skip('"') && cursor_.rest_of_text(result); }
+  bool microseconds(std::optional<std::int64_t>& result_ns) {
+    return cursor_.microseconds(result_ns.emplace());
   }
-  const auto [end, error] = std::from_chars(text.data() + 2, text.data() + text.size(), number, 16);
-  return error == std::errc() && end == text.data() + text.size() ? std::optional(number)
-                                                                  : std::nullopt;
+  bool local_of(std::string_view& result) {
+    return cursor_.skip("{\"local\":\"") && cursor_.rest_of_text(result) && cursor_.skip('}');
+  }
+  bool arguments_of(EventLine& line) {
+    return !line.has(Key::kArguments) && load::take_canonical_arguments(cursor_, line.arguments_);
+  }
+  bool any() { return cursor_.skip_value(); }
+
+ private:
+  load::CanonicalCursor& cursor_;
+};
+
+// A value of JSON. One of another type is as absent.
+class EventLine::ParsedValue {
+ public:
+  explicit ParsedValue(simdjson::ondemand::value& value) : value_(value) {}
+
+  bool text(std::string_view& result) {
+    result = {};
+    static_cast<void>(load::take_view(value_, result));
+    return true;
+  }
+  bool microseconds(std::optional<std::int64_t>& result_ns) {
+    result_ns = load::nanoseconds(value_.raw_json_token());
+    return true;
+  }
+  bool local_of(std::string_view& result) {
+    result = {};
+    visit([&](std::string_view key, simdjson::ondemand::value& member) {
+      return key == "local" ? load::take_view(member, result) : simdjson::SUCCESS;
+    });
+    return true;
+  }
+  bool arguments_of(EventLine& line) {
+    line.arguments_.begin();
+    line.gpu_index.reset();
+    visit([&](std::string_view key, simdjson::ondemand::value& member) {
+      if (key == "gpu") {
+        ParsedValue(member).visit([&](std::string_view part, simdjson::ondemand::value& number) {
+          return part == "index" ? load::take_integer(number, line.gpu_index) : simdjson::SUCCESS;
+        });
+      } else {
+        static_cast<void>(line.arguments_(key, member));
+      }
+      return simdjson::SUCCESS;
+    });
+    return true;
+  }
+  static bool any() { return true; }
+
+ private:
+  template <typename Visit>
+  void visit(Visit visit) {
+    static_cast<void>(load::visit_object(value_, visit));
+  }
+
+  simdjson::ondemand::value& value_;
+};
+
+template <typename Value>
+bool EventLine::take(Key key, Value& value) {
+  const auto take_one = [&] {
+    std::optional<std::int64_t> time_ns;
+    std::string_view text;
+    switch (key) {
+      case Key::kPhase:
+        return value.text(phase);
+      case Key::kCategory:
+        return value.text(category);
+      case Key::kName:
+        return value.text(name);
+      case Key::kId:
+        return value.local_of(id);
+      case Key::kArguments:
+        return value.arguments_of(*this);
+      case Key::kTs:
+        return value.microseconds(ts_ns);
+      case Key::kDur: {
+        const bool is_taken = value.microseconds(time_ns) && time_ns;
+        dur_ns = time_ns.value_or(0);
+        return is_taken;
+      }
+      case Key::kBindId: {
+        const auto number = value.text(text) ? load::parse_hex(text) : std::nullopt;
+        bind_id_ = number.value_or(0);
+        return number.has_value();
+      }
+      case Key::kPid:
+      case Key::kTid:
+      case Key::kOther:
+        break;
+    }
+    return value.any();
+  };
+  const bool is_taken = take_one();
+  seen_ |= 1U << static_cast<unsigned>(key);
+  return is_taken;
 }
 
 void EventLine::clear() {
   phase = category = name = id = {};
   ts_ns.reset();
   dur_ns = 0;
-  operation.reset();
   gpu_index.reset();
   fields_.clear();
-  arguments_.clear();
+  seen_ = 0;
+  keys_.restart();
+  arguments_.begin();
 }
 
 std::optional<std::string> EventLine::parse(std::string_view json) {
@@ -101,216 +154,92 @@ bool EventLine::parse_canonical(std::string_view json) {
     return false;
   }
   line_ = json;
-  fields_.push_back({Key::kDropped, json.data() + 1, nullptr, cursor.at()});
-  bool has_pid = false;
-  bool has_dur = false;
+  fields_.push_back({Key::kPhase, json.data() + 1, nullptr, cursor.at()});
   while (cursor.skip(',')) {
     Field field{Key::kOther, cursor.at()};
-    if (!take_canonical(cursor, field)) {
+    if (!cursor.skip('"')) {
       return false;
     }
-    has_pid = has_pid || field.key == Key::kPid;
-    has_dur = has_dur || field.key == Key::kDur;
-    if (field.key != Key::kOther) {
-      field.end = cursor.at();
+    const load::KeyPlace known = keys_.find_at(cursor.at());
+    field.key = static_cast<Key>(known.index);
+    cursor.step(known.size);
+    std::string_view unknown;
+    if (field.key == Key::kPhase || !(known.size > 0 || cursor.rest_of_text(unknown)) ||
+        !cursor.skip(':')) {
+      return false;
+    }
+    field.value = cursor.at();
+    WrittenValue value(cursor);
+    if (!take(field.key, value)) {
+      return false;
+    }
+    field.end = cursor.at();
+    if (is_kept(field.key)) {
       fields_.push_back(field);
     }
   }
-  return cursor.skip('}') && cursor.at() == json.data() + json.size() && has_pid && ts_ns &&
-         (phase != "X" || has_dur);
-}
-
-// The keys in the order in which they mostly stand.
-bool EventLine::take_canonical(load::CanonicalCursor& cursor, Field& field) {
-  std::uint64_t number = 0;
-  const auto take_key = [&](const auto& text, Key key) {
-    const bool is_it = cursor.skip(text);
-    field.key = is_it ? key : field.key;
-    field.value = cursor.at();
-    return is_it;
-  };
-  if (take_key("\"cat\":", Key::kOther)) {
-    return cursor.skip('"') && cursor.rest_of_text(category);
-  }
-  if (take_key("\"id2\":", Key::kDropped)) {
-    return cursor.skip("{\"local\":\"") && cursor.rest_of_text(id) && cursor.skip('}');
-  }
-  if (take_key("\"pid\":", Key::kPid) || take_key("\"tid\":", Key::kDropped)) {
-    return cursor.number(number);
-  }
-  if (take_key("\"ts\":", Key::kTs)) {
-    return cursor.microseconds(ts_ns.emplace());
-  }
-  if (take_key("\"name\":", Key::kName)) {
-    return cursor.skip('"') && cursor.rest_of_text(name);
-  }
-  if (take_key("\"args\":", Key::kArguments)) {
-    return take_canonical_arguments(cursor);
-  }
-  if (take_key("\"dur\":", Key::kDur)) {
-    return cursor.microseconds(dur_ns);
-  }
-  if (take_key("\"bind_id\":", Key::kBindId)) {
-    std::string_view text;
-    const bool is_text = cursor.skip('"') && cursor.rest_of_text(text);
-    const auto bind_id = is_text ? hex_number(text) : std::nullopt;
-    bind_id_ = bind_id.value_or(0);
-    return bind_id.has_value();
-  }
-  std::string_view key;
-  return cursor.key(key) && key != "ph" && cursor.skip_value();
-}
-
-bool EventLine::take_canonical_arguments(load::CanonicalCursor& place) {
-  load::CanonicalCursor cursor = place;  // of one's own, so that it stays in a register
-  if (operation || !arguments_.empty() || !cursor.skip('{')) {
-    return false;  // there were some already
-  }
-  if (cursor.skip('}')) {
-    place = cursor;
-    return true;
-  }
-  const bool is_slice = phase == "b";  // only of these more than args.op is asked for
-  do {
-    std::string_view key;
-    if (!cursor.key(key)) {
-      return false;
-    }
-    const bool is_operation = load::is_text(key, "op");
-    if (!is_operation && (!is_slice || key.size() > kLongestArgument)) {
-      if (!cursor.skip_value()) {
-        return false;
-      }
-      continue;
-    }
-    load::CanonicalValue value;
-    if (!cursor.value(value)) {
-      return false;
-    }
-    const bool is_number = value.type == load::CanonicalValue::Type::kNumber;
-    if (is_operation && is_number) {
-      operation = value.number;
-    }
-    Argument& argument = arguments_.emplace_back();
-    argument.key = key;
-    argument.text = value.text;
-    if (is_number) {
-      argument.number = static_cast<std::int64_t>(value.number);
-    }
-  } while (cursor.skip(','));
-  place = cursor;
-  return place.skip('}');
+  return cursor.skip('}') && cursor.at() == json.data() + json.size() && has_all() && ts_ns;
 }
 
 std::optional<std::string> EventLine::parse_any(std::string_view json) {
-  simdjson::dom::object object;
-  if (const auto error = parser_.parse(json.data(), json.size(), false).get_object().get(object)) {
+  if (const auto error = checker_.parse(json.data(), json.size(), false).get_object().error()) {
     return std::string("not a JSON object: ") + load::json_error_text(error);
   }
-  split_members(json, object.size(), raw_);
-  const std::size_t begin = json.find('{');
-  line_ = json.substr(begin, json.rfind('}') + 1 - begin);
-  std::size_t i = 0;
-  bool has_pid = false;
-  bool has_dur = false;
-  std::string_view ts;
-  for (const auto member : object) {
-    const std::string_view text = raw_[i];
-    const std::string_view value = text.substr(value_of(text));
-    Field field{Key::kOther, text.data(), value.data(), text.data() + text.size()};
-    if (auto failure = take(member.key, member.value, value, field)) {
-      return failure;
+  const std::size_t first = json.find('{');
+  line_ = json.substr(first, json.rfind('}') + 1 - first);
+  simdjson::ondemand::document document;
+  simdjson::ondemand::object object;
+  const simdjson::padded_string_view padded(json.data(), json.size(),
+                                            json.size() + load::LineReader::kPadding);
+  if (const auto error = parser_.iterate(padded).get(document)) {
+    return load::failure_of(error);
+  }
+  if (const auto error = document.get_object().get(object)) {
+    return load::failure_of(error);
+  }
+  const auto end_last = [&](const char* end) {
+    if (!fields_.empty() && fields_.back().end == nullptr) {
+      fields_.back().end = end;
     }
-    has_pid = has_pid || field.key == Key::kPid;
-    has_dur = has_dur || field.key == Key::kDur;
-    ts = field.key == Key::kTs ? value : ts;
-    if (field.key != Key::kOther) {
+  };
+  for (auto member : object) {
+    simdjson::ondemand::raw_json_string raw;
+    std::string_view key;
+    simdjson::ondemand::value value;
+    if (const auto error = member.key().get(raw)) {
+      return load::failure_of(error);
+    }
+    const char* begin = raw.raw() - 1;  // before it there are blanks, and what is before these
+    while (begin[-1] != ',' && begin[-1] != '{') {
+      --begin;
+    }
+    end_last(begin - 1);
+    if (const auto error = load::take_key(member, key)) {
+      return load::failure_of(error);
+    }
+    if (const auto error = member.value().get(value)) {
+      return load::failure_of(error);
+    }
+    const Field field{static_cast<Key>(keys_.find(key)), begin, value.raw_json_token().data()};
+    ParsedValue parsed(value);
+    if (!take(field.key, parsed)) {
+      return field.key == Key::kDur ? "\"dur\" is not microseconds with three decimals"
+                                    : "\"bind_id\" is not a number as \"0x...\"";
+    }
+    if (is_kept(field.key)) {
       fields_.push_back(field);
     }
-    ++i;
   }
-  if (phase.empty() || !has_pid || (phase == "X" && !has_dur)) {
+  end_last(line_.data() + line_.size() - 1);
+  if (!has_all()) {
     return "\"ph\", \"pid\" or \"dur\" is missing";
   }
-  if (phase != "M") {
-    ts_ns = load::nanoseconds(ts);
-    if (!ts_ns) {
-      return "\"ts\" is not microseconds with three decimals";
-    }
+  if (phase == "M") {
+    ts_ns.reset();
+  } else if (!ts_ns) {
+    return "\"ts\" is not microseconds with three decimals";
   }
   return std::nullopt;
-}
-
-std::optional<std::string> EventLine::take(std::string_view key,
-                                           const simdjson::dom::element& value,
-                                           std::string_view raw, Field& field) {
-  if (key == "ph") {
-    field.key = Key::kDropped;
-    take_text(value, phase);
-  } else if (key == "cat") {
-    take_text(value, category);
-  } else if (key == "name") {
-    field.key = Key::kName;
-    take_text(value, name);
-  } else if (key == "tid") {
-    field.key = Key::kDropped;
-  } else if (key == "pid") {
-    field.key = Key::kPid;
-  } else if (key == "ts") {
-    field.key = Key::kTs;
-  } else if (key == "dur") {
-    field.key = Key::kDur;
-    const auto duration_ns = load::nanoseconds(raw);
-    if (!duration_ns) {
-      return "\"dur\" is not microseconds with three decimals";
-    }
-    dur_ns = *duration_ns;
-  } else if (key == "bind_id") {
-    field.key = Key::kBindId;
-    std::string_view text;
-    take_text(value, text);
-    const auto number = hex_number(text);
-    if (!number) {
-      return "\"bind_id\" is not a number as \"0x...\"";
-    }
-    bind_id_ = *number;
-  } else if (key == "id2") {
-    field.key = Key::kDropped;
-    std::string_view local;
-    id = value["local"].get_string().get(local) == simdjson::SUCCESS ? local : std::string_view();
-  } else if (key == "args") {
-    field.key = Key::kArguments;
-    take_arguments(value);
-  }
-  return std::nullopt;
-}
-
-void EventLine::take_arguments(const simdjson::dom::element& value) {
-  operation.reset();
-  gpu_index.reset();
-  arguments_.clear();
-  simdjson::dom::object object;
-  if (value.get_object().get(object) != simdjson::SUCCESS) {
-    return;
-  }
-  for (const auto member : object) {
-    Argument& argument = arguments_.emplace_back();
-    argument.key = member.key;
-    take_text(member.value, argument.text);
-    std::int64_t whole = 0;
-    if (member.value.get_int64().get(whole) == simdjson::SUCCESS) {
-      argument.number = whole;
-    }
-    std::uint64_t number = 0;
-    if (member.key == "op" && member.value.get_uint64().get(number) == simdjson::SUCCESS) {
-      operation = number;
-    } else if (member.key == "gpu") {
-      std::int64_t index = 0;
-      if (member.value["index"].get_int64().get(index) == simdjson::SUCCESS) {
-        gpu_index = index;
-      }
-    }
-  }
 }
 
 std::optional<std::int64_t> EventLine::append_moved(const Place& place, std::string& output) const {
@@ -368,7 +297,7 @@ std::optional<std::int64_t> EventLine::append_members(const Place& place, std::s
   };
   for (const Field& field : fields_) {
     const char* const before = field.begin - 1;  // its comma, or the line's bracket
-    if (field.key == Key::kDropped || field.key == Key::kDur) {
+    if (is_dropped(field.key)) {
       copy_to(before);
     } else if (field.key == Key::kName) {
       copy_to(before);

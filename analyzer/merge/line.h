@@ -5,7 +5,7 @@
 #ifndef RINGSIDE_ANALYZER_MERGE_LINE_H
 #define RINGSIDE_ANALYZER_MERGE_LINE_H
 
-#include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -13,10 +13,11 @@
 #include <simdjson.h>
 #include <string>
 #include <string_view>
-#include <utility>
+#include <tuple>
 #include <vector>
 
-#include "analyzer/load/json/canonical_cursor.h"
+#include "analyzer/load/json/field_reader.h"
+#include "analyzer/load/json/key_order.h"
 #include "analyzer/merge/appender.h"
 
 namespace ringside::merge {
@@ -32,6 +33,48 @@ struct Place {
   std::function<std::optional<std::int64_t>(std::int64_t)> time;
 };
 
+/// What is asked for among the args of a line. A value of another type is as absent.
+struct Arguments {
+  std::optional<std::uint64_t> op;
+  std::optional<std::int64_t> peer;
+  std::optional<std::int64_t> bytes;
+  std::optional<std::int64_t> seq;
+  std::optional<std::int64_t> step;
+  std::optional<std::int64_t> phase;
+  std::string_view state;
+  std::string_view kind;
+  std::string_view type;
+};
+
+// In the order in which they mostly stand. A key that is not here is looked for among all of them,
+// so those that most slices have are, too.
+inline constexpr std::tuple kArgumentFields{load::Field{"op", &Arguments::op},
+                                            load::UnreadField{"context"},
+                                            load::UnreadField{"comm"},
+                                            load::UnreadField{"rank"},
+                                            load::UnreadField{"nranks"},
+                                            load::Field{"kind", &Arguments::kind},
+                                            load::UnreadField{"func"},
+                                            load::Field{"seq", &Arguments::seq},
+                                            load::UnreadField{"count"},
+                                            load::UnreadField{"datatype"},
+                                            load::Field{"bytes", &Arguments::bytes},
+                                            load::UnreadField{"root"},
+                                            load::Field{"peer", &Arguments::peer},
+                                            load::UnreadField{"algo"},
+                                            load::UnreadField{"proto"},
+                                            load::UnreadField{"channels"},
+                                            load::UnreadField{"tid"},
+                                            load::UnreadField{"enqueue_start_ns"},
+                                            load::UnreadField{"enqueue_end_ns"},
+                                            load::UnreadField{"start_ns"},
+                                            load::UnreadField{"end_ns"},
+                                            load::UnreadField{"times_from"},
+                                            load::Field{"state", &Arguments::state},
+                                            load::Field{"step", &Arguments::step},
+                                            load::Field{"phase", &Arguments::phase},
+                                            load::Field{"type", &Arguments::type}};
+
 class EventLine {
  public:
   /// `json` goes on to its newline, is followed by load::LineReader::kPadding bytes that may be
@@ -43,23 +86,11 @@ class EventLine {
   std::string_view phase;
   std::string_view category;
   std::string_view name;
-  std::string_view id;                     // id2.local
-  std::optional<std::int64_t> ts_ns;       // nothing in metadata
-  std::int64_t dur_ns = 0;                 // of slices
-  std::optional<std::uint64_t> operation;  // args.op
-  std::optional<std::int64_t> gpu_index;   // args.gpu.index
-
-  // These are of a slice's begin ("b"):
-  /// Returns a whole number among the args; nothing if there is none of this key.
-  template <std::size_t kSize>
-  std::optional<std::int64_t> integer(const char (&key)[kSize]) const {
-    return argument(key).number;
-  }
-  /// Returns a text among the args; an empty one if there is none of this key.
-  template <std::size_t kSize>
-  std::string_view text(const char (&key)[kSize]) const {
-    return argument(key).text;
-  }
+  std::string_view id;                    // id2.local
+  std::optional<std::int64_t> ts_ns;      // nothing in metadata
+  std::int64_t dur_ns = 0;                // of slices
+  std::optional<std::int64_t> gpu_index;  // args.gpu.index
+  const Arguments& arguments() const { return arguments_.row(); }
 
   /// Appends the line with the process, time and flow of `place`, without comma and newline.
   /// Returns its time there, 0 of metadata; nothing, and nothing is appended, if its time has no
@@ -73,57 +104,66 @@ class EventLine {
                                              std::string_view more, std::string& output) const;
 
  private:
-  static constexpr std::size_t kLongestArgument = 5;  // of the keys that are asked for
+  // In the order in which they mostly stand.
+  enum class Key : std::uint8_t {
+    kPhase,
+    kCategory,
+    kId,
+    kPid,
+    kTid,
+    kTs,
+    kName,
+    kDur,
+    kArguments,
+    kBindId,
+    kOther,
+  };
+  static constexpr std::array<std::string_view, 10> kKeys = {
+      "ph", "cat", "id2", "pid", "tid", "ts", "name", "dur", "args", "bind_id"};
 
-  enum class Key : std::uint8_t { kOther, kPid, kTs, kDur, kBindId, kName, kArguments, kDropped };
   struct Field {
     Key key = Key::kOther;
-    const char* begin = nullptr;
+    const char* begin = nullptr;  // behind the comma, or the line's bracket
     const char* value = nullptr;
     const char* end = nullptr;
   };
-  struct Argument {
-    std::string_view key;
-    std::string_view text;               // empty: it is none
-    std::optional<std::int64_t> number;  // nothing: it is no whole one
-  };
+  class WrittenValue;
+  class ParsedValue;
 
-  /// Returns the first of this key; one without a value if there is none.
-  template <std::size_t kSize>
-  Argument argument(const char (&key)[kSize]) const {
-    static_assert(kSize - 1 <= kLongestArgument);
-    const auto found = std::find_if(arguments_.begin(), arguments_.end(), [&](const Argument& one) {
-      return load::is_text(one.key, key);
-    });
-    return found == arguments_.end() ? Argument() : *found;
-  }
   void clear();
   /// Reads a line that is written as the plugin writes it, as nearly all are: in one pass, without
   /// simdjson. Returns false if anything else stands there, be it right or wrong in JSON; what was
   /// read means nothing then.
   bool parse_canonical(std::string_view json);
-  bool take_canonical(load::CanonicalCursor& cursor, Field& field);
-  bool take_canonical_arguments(load::CanonicalCursor& place);
   std::optional<std::string> parse_any(std::string_view json);
 
-  std::optional<std::string> take(std::string_view key, const simdjson::dom::element& value,
-                                  std::string_view raw, Field& field);
-  void take_arguments(const simdjson::dom::element& value);
+  /// Takes the value of a member, as either of them finds it. False if the line cannot be moved
+  /// with it.
+  template <typename Value>
+  bool take(Key key, Value& value);
+  static bool is_kept(Key key) { return key != Key::kCategory && key != Key::kOther; }
+  /// Whether a slice of a thread has its own, or none.
+  static bool is_dropped(Key key) {
+    return key == Key::kPhase || key == Key::kId || key == Key::kTid || key == Key::kDur;
+  }
+  bool has(Key key) const { return (seen_ >> static_cast<unsigned>(key) & 1U) != 0; }
+  bool has_all() const {
+    return !phase.empty() && has(Key::kPid) && (phase != "X" || has(Key::kDur));
+  }
   /// Whether its value is another one in the merged file.
   bool is_moved(const Field& field) const;
   void put_value(const Field& field, const Place& place, std::int64_t begin_ns, std::int64_t end_ns,
                  Appender& text) const;
 
-  simdjson::dom::parser parser_;
+  simdjson::dom::parser checker_;
+  simdjson::ondemand::parser parser_;
   std::string_view line_;      // from bracket to bracket
   std::vector<Field> fields_;  // that are asked for, in their order
-  std::vector<Argument> arguments_;
-  std::vector<std::string_view> raw_;
+  std::uint32_t seen_ = 0;     // a bit for each key
+  load::KeyOrder<kKeys.size()> keys_{kKeys};
+  load::FieldReader<Arguments, kArgumentFields> arguments_;
   std::uint64_t bind_id_ = 0;
 };
-
-/// Returns the number of "0x1a"; nothing if the text is anything else.
-std::optional<std::uint64_t> hex_number(std::string_view text);
 
 // As Appender has them.
 inline void append_microseconds(std::int64_t time_ns, std::string& output) {

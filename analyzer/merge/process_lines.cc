@@ -89,9 +89,9 @@ std::optional<std::string> ProcessLines::take(std::string_view json, std::string
 
 // A line that belongs to no operation is kept while one of those that are kept is under way.
 bool ProcessLines::keeps(const EventLine& line) const {
-  if (line.operation.value_or(0) != 0) {
+  if (line.arguments().op.value_or(0) != 0) {
     return std::binary_search(process_.operations.begin(), process_.operations.end(),
-                              *line.operation);
+                              *line.arguments().op);
   }
   const std::int64_t begin_ns = std::min(*line.ts_ns, kMostTime_ns);
   const std::int64_t duration_ns = std::min(line.dur_ns, kMostTime_ns);
@@ -142,7 +142,7 @@ std::optional<std::string> ProcessLines::take_async(std::string& output) {
     return end_ns ? std::nullopt : std::optional<std::string>(kNoPlace);
   }
   AsyncSlice& slice = open_slice();
-  if (line_.category == schema::kCategoryOperation && line_.operation.value_or(0) == 0) {
+  if (line_.category == schema::kCategoryOperation && line_.arguments().op.value_or(0) == 0) {
     slice.row = line_.name;
     return std::nullopt;
   }
@@ -169,7 +169,7 @@ std::optional<std::string> ProcessLines::begin_async(AsyncSlice& slice) {
   last_ns_ = std::max(last_ns_, *begin_ns);
   slice.category = line_.category;
   if (line_.category == schema::kCategoryOperation) {
-    slice.operation = line_.operation;
+    slice.operation = line_.arguments().op;
     if (const auto context = process_.names.empty() ? std::nullopt : names_.context_of(line_)) {
       slice.row = process_.name_of(*context, slice.row);
     }

@@ -24,7 +24,7 @@ std::string SliceNames::row_of(const EventLine& line) {
   std::string row(line.name);
   const bool is_transfer =
       line.category == schema::kCategoryProxy || line.category == schema::kCategoryStep;
-  const auto peer = is_transfer ? line.integer("peer") : std::nullopt;
+  const auto peer = is_transfer ? line.arguments().peer : std::nullopt;
   for (const auto& [verb, preposition] :
        {std::pair("send ", "to rank "), std::pair("recv ", "from rank ")}) {
     const std::size_t found = peer ? row.find(verb) : std::string::npos;
@@ -43,8 +43,9 @@ std::optional<std::size_t> SliceNames::find(const EventLine& line) {
     std::sort(operations_.begin(), operations_.end());
   }
   const auto found = std::lower_bound(operations_.begin(), operations_.end(),
-                                      std::pair(line.operation.value_or(0), std::size_t{0}));
-  const bool is_there = found != operations_.end() && found->first == line.operation.value_or(0);
+                                      std::pair(line.arguments().op.value_or(0), std::size_t{0}));
+  const bool is_there =
+      found != operations_.end() && found->first == line.arguments().op.value_or(0);
   return is_there ? std::optional(found->second) : std::nullopt;
 }
 
@@ -79,7 +80,7 @@ void SliceNames::append_kernel(const EventLine& line) {
 }
 
 std::string SliceNames::caller_of(const EventLine& line) {
-  const bool is_operation = line.category == schema::kCategoryOperation && line.operation;
+  const bool is_operation = line.category == schema::kCategoryOperation && line.arguments().op;
   const auto found = has_callers_ && is_operation ? find(line) : std::nullopt;
   std::string members;
   if (!found) {
@@ -111,32 +112,32 @@ std::string_view SliceNames::name_of(const EventLine& line) {
   const bool is_step = line.category == schema::kCategoryStep;
   name_.clear();
   if (line.category == schema::kCategoryOperation) {
-    const auto peer = line.integer("peer");
+    const auto peer = line.arguments().peer;
     name_ = line.name;
-    append_size(line.integer("bytes"));
+    append_size(line.arguments().bytes);
     if (peer) {
       append_number(is_send() ? " to " : " from ", peer);
     } else {
-      append_number(" #", line.integer("seq"));
+      append_number(" #", line.arguments().seq);
     }
   } else if (line.category == schema::kCategoryProxy || is_step) {
     name_ = is_send() ? "send" : "receive";
-    append_size(line.integer("bytes"));
-    append_number(is_send() ? " to " : " from ", line.integer("peer"));
-    append_number(", step ", is_step ? line.integer("step") : std::nullopt);
+    append_size(line.arguments().bytes);
+    append_number(is_send() ? " to " : " from ", line.arguments().peer);
+    append_number(", step ", is_step ? line.arguments().step : std::nullopt);
   } else if (line.category == schema::kCategoryGpu) {
     append_kernel(line);
   } else if (line.category == schema::kCategoryPhase) {
     name_ = "phase";
-    append_number(" #", line.integer("phase"));
+    append_number(" #", line.arguments().phase);
   } else if (line.category == schema::kCategoryControl) {
-    name_ = line.text("state");
+    name_ = line.arguments().state;
   } else if (line.category == schema::kCategoryNet) {
-    name_ = line.text("kind");
-    append_size(line.integer("bytes"));
+    name_ = line.arguments().kind;
+    append_size(line.arguments().bytes);
   } else if (line.category == schema::kCategoryCopyEngine) {
-    name_ = line.text("type");
-    append_size(line.integer("bytes"));
+    name_ = line.arguments().type;
+    append_size(line.arguments().bytes);
   }
   return name_.empty() ? line.name : std::string_view(name_);
 }

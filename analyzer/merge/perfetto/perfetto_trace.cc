@@ -6,6 +6,7 @@
 #include <tuple>
 
 #include "analyzer/load/json/dom_value.h"
+#include "analyzer/load/json/parse_number.h"
 #include "analyzer/merge/line.h"
 #include "analyzer/merge/perfetto/perfetto_fields.h"
 #include "analyzer/merge/slice_rows.h"
@@ -146,7 +147,7 @@ void PerfettoTrace::take_slice(const Object& line, std::uint64_t begin_ns) {
   slice.end_ns = begin_ns + duration_ns.value_or(0);
   bool leaves = false;
   if (line["flow_out"].get_bool().get(leaves) == simdjson::SUCCESS && leaves) {
-    slice.flow_out = hex_number(load::text_at(line, "bind_id")).value_or(0);
+    slice.flow_out = load::parse_hex(load::text_at(line, "bind_id")).value_or(0);
   }
   const Message event = packets_.event_of(line, kSliceBegin, thread_track(slice.tid));
   slice.event = std::string(event.text());
@@ -186,7 +187,7 @@ void PerfettoTrace::take_counter(const Object& line, std::uint64_t at_ns) {
 }
 
 void PerfettoTrace::add_flow(const Object& line, Message& event) {
-  const auto bind_id = hex_number(load::text_at(line, "bind_id"));
+  const auto bind_id = load::parse_hex(load::text_at(line, "bind_id"));
   if (!bind_id) {
     return;
   }

@@ -115,7 +115,7 @@ TEST_CASE("what a line says of its operation and GPU") {
   json.append(1, '\n').append(load::LineReader::kPadding, ' ');
   REQUIRE_FALSE(line.parse(std::string_view(json).substr(0, size)));
   CHECK(line.id == "0x1a");
-  CHECK(line.operation == 26);
+  CHECK(line.arguments().op == 26);
   CHECK(line.gpu_index == 2);
 }
 
@@ -152,10 +152,10 @@ TEST_CASE("a line with a blank in it is read as the line that the plugin writes"
     CHECK(as_written.id == with_blank.id);
     CHECK(as_written.ts_ns == with_blank.ts_ns);
     CHECK(as_written.dur_ns == with_blank.dur_ns);
-    CHECK(as_written.operation == with_blank.operation);
-    CHECK(as_written.integer("peer") == with_blank.integer("peer"));
-    CHECK(as_written.integer("bytes") == with_blank.integer("bytes"));
-    CHECK(as_written.text("kind") == with_blank.text("kind"));
+    CHECK(as_written.arguments().op == with_blank.arguments().op);
+    CHECK(as_written.arguments().peer == with_blank.arguments().peer);
+    CHECK(as_written.arguments().bytes == with_blank.arguments().bytes);
+    CHECK(as_written.arguments().kind == with_blank.arguments().kind);
   }
 }
 
