@@ -33,7 +33,7 @@ function(add_nccl_test name seconds)
   # NCCL's proxies poll: several jobs at a time on few cores disturb each other's timing. One after the
   # other they take longer than all other tests, so they begin first (COST).
   set_tests_properties(${name} PROPERTIES
-    TIMEOUT ${seconds} SKIP_RETURN_CODE 77 RESOURCE_LOCK emulated_gpu LABELS nccl COST 300)
+    TIMEOUT ${seconds} SKIP_RETURN_CODE 77 RESOURCE_LOCK emulated_gpu PROCESSORS 2 LABELS nccl COST 300)
 endfunction()
 
 add_nccl_test(nccl-mix-2 120)
@@ -137,5 +137,5 @@ foreach(part collectives faults)
                      "${CMAKE_BINARY_DIR}/emulated_gpu" "${work}/self-check-${part}")
   endif()
   set_tests_properties(emulated_gpu-${part} PROPERTIES
-    TIMEOUT 300 SKIP_RETURN_CODE 77 RESOURCE_LOCK emulated_gpu LABELS nccl COST 300)
+    TIMEOUT 300 SKIP_RETURN_CODE 77 RESOURCE_LOCK emulated_gpu PROCESSORS 2 LABELS nccl COST 300)
 endforeach()

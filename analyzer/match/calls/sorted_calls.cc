@@ -44,14 +44,14 @@ Entry make_entry(Direction direction, const model::CallIdentity& call, std::uint
 // functions alone.
 void group_by_function(std::vector<Entry>& entries, std::vector<Entry>& grouped) {
   constexpr std::size_t kMostGroups = 64;
-  struct Group {
+  struct FunctionGroup {
     Entry first;
     std::size_t end = 0;  // first how many there are, then the place of the next one
   };
   const auto name = [](const Entry& entry) {
     return std::tie(entry.member, entry.way, entry.func);
   };
-  std::vector<Group> groups;
+  std::vector<FunctionGroup> groups;
   std::size_t last = 0;  // that was found: it is often the next one, or the same again
   const auto find = [&](const Entry& entry) {
     for (std::size_t i = 0; i < groups.size(); ++i, ++last) {
@@ -73,9 +73,9 @@ void group_by_function(std::vector<Entry>& entries, std::vector<Entry>& grouped)
     ++groups[last].end;
   }
   std::sort(groups.begin(), groups.end(),
-            [&](const Group& a, const Group& b) { return name(a.first) < name(b.first); });
+            [&](const FunctionGroup& a, const FunctionGroup& b) { return name(a.first) < name(b.first); });
   std::size_t begin = 0;
-  for (Group& group : groups) {
+  for (FunctionGroup& group : groups) {
     begin += std::exchange(group.end, begin);
   }
   grouped.resize(entries.size());

@@ -81,9 +81,9 @@ TEST_CASE("progress reaches the size of the files") {
   CHECK(progress.bytes_done == progress.bytes_all);
 }
 
-TEST_CASE("a trace that was cut off at any byte gives the same in ranges") {
+TEST_CASE("a trace that was cut off anywhere gives the same in ranges") {
   TemporaryFile file("");
-  for (std::size_t length = 0; length <= kTrace.size(); length += 3) {
+  for (std::size_t length = 0; length <= kTrace.size(); length += 7) {
     file.write(kTrace.substr(0, length));
     INFO("cut at byte " << length);
     CHECK(loaded(file.path(), 2, 150) == loaded(file.path(), 1, load::kRangeBytes));
