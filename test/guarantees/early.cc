@@ -18,7 +18,7 @@ namespace ringside::guarantees {
 namespace {
 
 template <typename Function>
-Function* c_api(const Loaded& loaded, Function*, const char* name) {
+Function* c_api(const Loaded& loaded, const char* name) {
   return reinterpret_cast<Function*>(c_function(loaded, name));
 }
 
@@ -28,7 +28,7 @@ std::atomic<int> logged = 0;
 // Calls the plugin, and does not return before others have, too.
 void calling_logger(int, unsigned long, const char*, int, const char*, ...) {
   status_of(*logging);
-  const auto mark = c_api(*logging, &ringside_mark, "ringside_mark");
+  const auto mark = c_api<decltype(ringside_mark)>(*logging, "ringside_mark");
   std::async(std::launch::async, [mark] { mark("while NCCL's logger is called"); }).get();
   ++logged;
 }
@@ -37,12 +37,12 @@ void calling_logger(int, unsigned long, const char*, int, const char*, ...) {
 
 int api_only(const Program& program) {
   Loaded loaded(program.path, program.abi);
-  c_api(loaded, &ringside_mark, "ringside_mark")("a mark");
-  c_api(loaded, &ringside_start, "ringside_start")(nullptr);
+  c_api<decltype(ringside_mark)>(loaded, "ringside_mark")("a mark");
+  c_api<decltype(ringside_start)>(loaded, "ringside_start")(nullptr);
   status_of(loaded);
-  c_api(loaded, &ringside_stop, "ringside_stop")();
+  c_api<decltype(ringside_stop)>(loaded, "ringside_stop")();
   if (program.arguments.at(0) == "dump") {
-    c_api(loaded, &ringside_dump, "ringside_dump")(nullptr);
+    c_api<decltype(ringside_dump)>(loaded, "ringside_dump")(nullptr);
   }
   std::printf("called\n");
   std::fflush(stdout);
@@ -53,11 +53,11 @@ int api_only(const Program& program) {
 int fork_before_init(const Program& program) {
   const std::string& how = program.arguments.at(0);
   static Loaded loaded(program.path, program.abi);
-  const auto push = c_api(loaded, &ringside_push, "ringside_push");
-  const auto pop = c_api(loaded, &ringside_pop, "ringside_pop");
+  const auto push = c_api<decltype(ringside_push)>(loaded, "ringside_push");
+  const auto pop = c_api<decltype(ringside_pop)>(loaded, "ringside_pop");
   const ringside_start_options collectives = {sizeof collectives, "coll"};
   if (how != "silent") {
-    c_api(loaded, &ringside_start, "ringside_start")(&collectives);
+    c_api<decltype(ringside_start)>(loaded, "ringside_start")(&collectives);
     push("of the parent", nullptr);
   }
   const pid_t pid = how == "_Fork" ? _Fork() : fork();
@@ -71,7 +71,7 @@ int fork_before_init(const Program& program) {
       const pid_t grandchild = fork();
       if (grandchild == 0) {
         Caller(loaded.plugin(), context, program.rows[1]).operations(100, 0);
-        const auto mark = c_api(loaded, &ringside_mark, "ringside_mark");
+        const auto mark = c_api<decltype(ringside_mark)>(loaded, "ringside_mark");
         _exit(mark("grandchild") == RINGSIDE_ERROR_DISABLED ? 0 : 1);
       }
       int status = 0;
@@ -110,12 +110,13 @@ int cancelled(const Program& program) {
     Loaded& loaded = *new Loaded(its_program.path, its_program.abi);
     void* const context = loaded.new_communicator(1);
     Caller(loaded.plugin(), context, its_program.rows[0]).operations(100, 0);
-    c_api(loaded, &ringside_mark, "ringside_mark")("a mark");
-    c_api(loaded, &ringside_stop, "ringside_stop")();
-    c_api(loaded, &ringside_start, "ringside_start")(nullptr);
+    c_api<decltype(ringside_mark)>(loaded, "ringside_mark")("a mark");
+    c_api<decltype(ringside_stop)>(loaded, "ringside_stop")();
+    c_api<decltype(ringside_start)>(loaded, "ringside_start")(nullptr);
     status_of(loaded);
     const char* const dump = its_program.arguments.at(0).c_str();
-    require(c_api(loaded, &ringside_dump, "ringside_dump")(dump) == RINGSIDE_OK, "no dump");
+    require(c_api<decltype(ringside_dump)>(loaded, "ringside_dump")(dump) == RINGSIDE_OK,
+            "no dump");
     loaded.plugin().finalize(context);
     pthread_testcancel();
     give_up("the thread is not cancelled");

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Splits the JSON object of one line into what decides how to read it, and its
-// args.
+// Splits the JSON object of one line into what decides how to read it, and its args.
 #ifndef RINGSIDE_ANALYZER_LOAD_JSON_EVENT_PARSER_H
 #define RINGSIDE_ANALYZER_LOAD_JSON_EVENT_PARSER_H
 
@@ -35,16 +34,14 @@ class EventParser {
   /// `json` is followed by LineReader::kPadding bytes that may be read.
   Failure parse(std::string_view json, Event& event);
 
-  /// The same, but asks taker.takes(event) when it comes to the args. If that
-  /// is true, the taker gets their members at once, as visit_arguments gives
-  /// them, which spares a second pass. The members before args are known then;
-  /// ts and name may still follow.
+  /// The same, but asks taker.takes(event) when it comes to the args. If that is true, the taker
+  /// gets their members at once, as visit_arguments gives them, which spares a second pass. The
+  /// members before args are known then; ts and name may still follow.
   template <typename Taker>
   Failure parse(std::string_view json, Event& event, Taker& taker);
 
-  /// Calls visit(key, value) for each member of the args of an event from
-  /// parse(). It returns a simdjson::error_code; the first that is not SUCCESS
-  /// ends the visit and is told with its key.
+  /// Calls visit(key, value) for each member of the args of an event from parse(). It returns a
+  /// simdjson::error_code; the first that is not SUCCESS ends the visit and is told with its key.
   template <typename Visit>
   Failure visit_arguments(const Event& event, Visit&& visit);
 
@@ -58,10 +55,9 @@ class EventParser {
   simdjson::ondemand::parser arguments_;
 };
 
-/// True if a member has no value, or one that is neither a container nor
-/// followed by "," or "}". simdjson skips a value that is not asked for by its
-/// brackets alone. It would take the text that follows for a part of the value
-/// and say nothing.
+/// True if a member has no value, or one that is neither a container nor followed by "," or "}".
+/// simdjson skips a value that is not asked for by its brackets alone. It would take the text that
+/// follows for a part of the value and say nothing.
 inline bool is_misplaced(simdjson::ondemand::value& value) {
   constexpr std::string_view kNoValue = ",:]}";
   const std::string_view token = value.raw_json_token();  // up to the next that is not a blank
@@ -72,9 +68,9 @@ inline bool is_misplaced(simdjson::ondemand::value& value) {
   return kNoValue.find(token.front()) != std::string_view::npos || (next != ',' && next != '}');
 }
 
-/// Calls visit(key, value) for each member of an object. It returns a
-/// simdjson::error_code; the first that is not SUCCESS ends the visit. `key` is
-/// that of its member; "args" if that cannot be read.
+/// Calls visit(key, value) for each member of an object. It returns a simdjson::error_code; the
+/// first that is not SUCCESS ends the visit. `key` is that of its member; "args" if that cannot be
+/// read.
 template <typename Visit>
 simdjson::error_code visit_members(simdjson::ondemand::object& object, std::string_view& key,
                                    Visit& visit) {
@@ -108,8 +104,8 @@ simdjson::error_code visit_object(simdjson::ondemand::value& value, Visit&& visi
   return error ? error : visit_members(object, key, visit);
 }
 
-/// Converts microseconds with three decimals, without a detour over floating
-/// point. Returns nothing if the text is anything else. Blanks may follow.
+/// Converts microseconds with three decimals, without a detour over floating point. Returns nothing
+/// if the text is anything else. Blanks may follow.
 std::optional<std::int64_t> nanoseconds(std::string_view number);
 
 /// Makes simdjson's error a reason.

@@ -55,7 +55,7 @@ class CaughtErrors {
 /// Writes to the file, which must not wait, until it takes no more.
 void fill(int file) {
   const std::array<char, 4096> block{};
-  while (write(file, block.data(), block.size()) > 0) {
+  while (::write(file, block.data(), block.size()) > 0) {
   }
 }
 
@@ -65,7 +65,7 @@ std::string read_all(int file) {
   std::array<char, 4096> block;
   ssize_t size = 0;
   while ((size = recv(file, block.data(), block.size(), MSG_DONTWAIT)) > 0 ||
-         (errno == ENOTSOCK && (size = read(file, block.data(), block.size())) > 0)) {
+         (errno == ENOTSOCK && (size = ::read(file, block.data(), block.size())) > 0)) {
     text.append(block.data(), static_cast<std::size_t>(size));
   }
   return text;

@@ -10,8 +10,7 @@ using namespace ringside::live;
 
 namespace {
 
-constexpr std::int64_t kSecond_ns = 1'000'000'000;
-constexpr std::int64_t kNow_ns = 1790944496 * kSecond_ns;  // 2026-10-02T12:34:56Z
+constexpr std::int64_t kNow_ns = 1'790'944'496'000'000'000;  // 2026-10-02T12:34:56Z
 
 std::string in_utc(std::string_view text, std::int64_t now_ns = kNow_ns) {
   std::string error;
@@ -31,7 +30,7 @@ TEST_CASE("moments from now on, of the day, and with a date") {
   CHECK(in_utc("2026-10-02T14:40:00+02:00") == "2026-10-02T12:40:00.000Z");
   CHECK(in_utc("2026-10-02 08:10:00-04:30") == "2026-10-02T12:40:00.000Z");
   CHECK(in_utc("2026-10-02T12:34:56.000000001Z") == "2026-10-02T12:34:56.000Z");
-  const std::int64_t evening_ns = kNow_ns + 9 * 3600 * kSecond_ns;  // 23:34:56 there
+  const std::int64_t evening_ns = kNow_ns + 32'400'000'000'000;  // 23:34:56 there
   CHECK(in_utc("00:10:00", evening_ns) == "2026-10-02T22:10:00.000Z");
   unsetenv("TZ");
   tzset();
