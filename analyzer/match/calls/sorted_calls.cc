@@ -72,9 +72,8 @@ void group_by_function(std::vector<Entry>& entries, std::vector<Entry>& grouped)
     }
     ++groups[last].end;
   }
-  std::sort(groups.begin(), groups.end(), [&](const FunctionGroup& a, const FunctionGroup& b) {
-    return name(a.first) < name(b.first);
-  });
+  std::sort(groups.begin(), groups.end(),
+            [&](const auto& a, const auto& b) { return name(a.first) < name(b.first); });
   std::size_t begin = 0;
   for (FunctionGroup& group : groups) {
     begin += std::exchange(group.end, begin);
