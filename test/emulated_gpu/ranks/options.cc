@@ -64,24 +64,24 @@ std::vector<std::string> split(const std::string& text) {
   return parts;
 }
 
-void check(bool condition, const char* explanation) {
+void require(bool condition, const char* explanation) {
   if (!condition) throw std::invalid_argument(explanation);
 }
 
 void check_consistency(const Options& options) {
   constexpr int kMostRanks = 64;
   constexpr int kMostDevices = 14;
-  check(options.rank_count >= 1 && options.rank_count <= kMostRanks, "--ranks must be 1 to 64");
-  check(options.ranks_per_process >= 1 && options.rank_count % options.ranks_per_process == 0,
+  require(options.rank_count >= 1 && options.rank_count <= kMostRanks, "--ranks must be 1 to 64");
+  require(options.ranks_per_process >= 1 && options.rank_count % options.ranks_per_process == 0,
         "--ranks must be a multiple of --ranks-per-process");
-  check(options.ranks_per_host >= options.ranks_per_process &&
+  require(options.ranks_per_host >= options.ranks_per_process &&
             options.ranks_per_host % options.ranks_per_process == 0,
         "--ranks-per-host must be a multiple of --ranks-per-process");
-  check(options.ranks_per_host <= kMostDevices, "--ranks-per-host must be at most 14");
-  check(options.factor >= 2, "--factor must be at least 2");
-  check(options.min_bytes >= 1 && options.min_bytes <= options.max_bytes,
+  require(options.ranks_per_host <= kMostDevices, "--ranks-per-host must be at most 14");
+  require(options.factor >= 2, "--factor must be at least 2");
+  require(options.min_bytes >= 1 && options.min_bytes <= options.max_bytes,
         "--min-bytes must be 1 to --max-bytes");
-  check(options.iterations >= 1, "--iterations must be at least 1");
+  require(options.iterations >= 1, "--iterations must be at least 1");
 }
 
 }  // namespace
@@ -136,7 +136,7 @@ Options parse_options(int argument_count, char** arguments) {
     const std::string name = arguments[i];
     if (name == "--") {
       options.command.assign(arguments + i + 1, arguments + argument_count);
-      check(!options.command.empty(), "-- needs a command");
+      require(!options.command.empty(), "-- needs a command");
       break;
     }
     if (const auto flag = without_value.find(name); flag != without_value.end()) {
