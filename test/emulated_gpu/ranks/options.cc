@@ -73,14 +73,14 @@ void check_consistency(const Options& options) {
   constexpr int kMostDevices = 14;
   require(options.rank_count >= 1 && options.rank_count <= kMostRanks, "--ranks must be 1 to 64");
   require(options.ranks_per_process >= 1 && options.rank_count % options.ranks_per_process == 0,
-        "--ranks must be a multiple of --ranks-per-process");
+          "--ranks must be a multiple of --ranks-per-process");
   require(options.ranks_per_host >= options.ranks_per_process &&
-            options.ranks_per_host % options.ranks_per_process == 0,
-        "--ranks-per-host must be a multiple of --ranks-per-process");
+              options.ranks_per_host % options.ranks_per_process == 0,
+          "--ranks-per-host must be a multiple of --ranks-per-process");
   require(options.ranks_per_host <= kMostDevices, "--ranks-per-host must be at most 14");
   require(options.factor >= 2, "--factor must be at least 2");
   require(options.min_bytes >= 1 && options.min_bytes <= options.max_bytes,
-        "--min-bytes must be 1 to --max-bytes");
+          "--min-bytes must be 1 to --max-bytes");
   require(options.iterations >= 1, "--iterations must be at least 1");
 }
 

@@ -30,8 +30,8 @@ constexpr char kTrace[] =
 ]
 )";
 
-// One place or round of so many: test/fuzz has many more damaged traces. Sanitizers take ten to thirty
-// times as long for each file, and ThreadSanitizer looks for what the threads share.
+// One place or round of so many: test/fuzz has many more damaged traces. Sanitizers take ten to
+// thirty times as long for each file, and ThreadSanitizer looks for what the threads share.
 #if defined(__SANITIZE_THREAD__)
 constexpr std::size_t kEach = 64;
 #elif defined(__SANITIZE_ADDRESS__)
