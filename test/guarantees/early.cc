@@ -128,7 +128,7 @@ int cancelled(const Program& program) {
     pthread_cancel(pthread_self());  // takes effect where the thread next could wait for something
     call_all(its_program);
     pthread_testcancel();
-    give_up("the thread is not cancelled");
+    return nullptr;
   };
   Program copy = program;
   pthread_t thread{};
