@@ -33,7 +33,7 @@ struct Place {
   std::function<std::optional<std::int64_t>(std::int64_t)> time;
 };
 
-/// What is asked for among the args of a line. A value of another type is as absent.
+/// The args of a line that decide its name and place. A value of another type counts as absent.
 struct Arguments {
   std::optional<std::uint64_t> op;
   std::optional<std::int64_t> peer;

@@ -10,8 +10,8 @@
 
 namespace ringside::model {
 
-/// Returns the numbers of a text, whatever is between them: 0, 3 and 7 of "[0, 3, 7]". Those that
-/// do not fit are left out.
+/// Returns the whole numbers of a text, such as 0, 3 and 7 of "[0, 3, 7]". A number that does not
+/// fit is left out.
 inline std::vector<std::uint32_t> numbers_in(std::string_view text) {
   std::vector<std::uint32_t> numbers;
   const char* const end = text.data() + text.size();

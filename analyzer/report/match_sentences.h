@@ -13,8 +13,8 @@
 
 namespace ringside::report {
 
-/// What each side did, as people read it: sizes are bytes where all ranks name one datatype, else
-/// elements.
+/// Returns what each side did, as text for people. Sizes are in bytes where all ranks name one
+/// datatype, else in elements.
 std::vector<std::string> side_texts(const model::Traces& traces, const match::Matches& matches,
                                     const match::MatchedOperation& operation,
                                     const std::vector<match::Side>& sides,

@@ -26,8 +26,8 @@ namespace ringside::load {
 
 enum class Need : std::uint8_t { kMayLack, kRequired };
 
-/// A field whose value goes into a member of a row. What does not fit the member's type is an
-/// error.
+/// A field whose value goes into a member of a row. A value that does not fit the member's type is
+/// an error.
 template <typename Row, typename T>
 struct Field {
   std::string_view key;

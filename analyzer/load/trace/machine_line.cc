@@ -73,7 +73,9 @@ error_code take_counter(Value& value, std::uint64_t& count) {
   }
   const auto number = parse_hex(text);
   count = number.value_or(0);
-  return number ? simdjson::SUCCESS : simdjson::NUMBER_OUT_OF_RANGE;
+  return number                   ? simdjson::SUCCESS
+         : text.starts_with("0x") ? simdjson::NUMBER_OUT_OF_RANGE
+                                  : simdjson::INCORRECT_TYPE;
 }
 
 error_code take_counters(Value& value, std::map<std::string, std::uint64_t>& counters) {

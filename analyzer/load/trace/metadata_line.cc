@@ -203,6 +203,7 @@ error_code take_hex(Value& value, std::optional<std::int64_t>& result) {
   if (const auto error = value.get_string().get(text)) {
     return error;
   }
+  if (!text.starts_with("0x")) return simdjson::INCORRECT_TYPE;
   const auto number = parse_hex(text);
   if (!number || !std::in_range<std::int64_t>(*number)) {
     return simdjson::NUMBER_OUT_OF_RANGE;

@@ -417,7 +417,7 @@ class HangFinder {
     node.blockers.push_back(blocker);
   }
 
-  // What is undecided is no cause, and a state is what the hang itself makes differ.
+  // An undecided difference is no cause, and states differ because of the hang itself.
   match::Difference difference_of(std::size_t index) const {
     const match::Judgement& judgement = hang_.judgements[index];
     return judgement.verdict == match::Verdict::kUndecided ||
@@ -465,15 +465,15 @@ class HangFinder {
   void note_unknown(const WaitGraph& graph) {
     std::vector<std::uint32_t> known;
     for (std::uint32_t i = 0; i < hang_.operations.size(); ++i) {
-      StuckOperation& node = hang_.operations[i];
+      const StuckOperation& node = hang_.operations[i];
       const bool waits_for_one = std::any_of(
           node.blockers.begin(), node.blockers.end(),
           [](const Blocker& b) { return b.why == Blocker::Why::kNotJoined || !b.stuck_in; });
       const auto cycle = std::find(hang_.cycle.begin(), hang_.cycle.end(), i);
-      node.is_unknown = (node.is_only_called || !node.waited_ns) &&
-                        node.differs == match::Difference::kNone && !waits_for_one &&
-                        cycle == hang_.cycle.end() && hang_.has_unknown_rank(node);
-      if (!node.is_unknown) {
+      const bool is_unknown = (node.is_only_called || !node.waited_ns) &&
+                              node.differs == match::Difference::kNone && !waits_for_one &&
+                              cycle == hang_.cycle.end() && hang_.has_unknown_rank(node);
+      if (!is_unknown) {
         known.push_back(i);
       }
     }

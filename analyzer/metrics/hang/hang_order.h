@@ -38,7 +38,7 @@ struct OppositeOrder {
   std::vector<std::uint32_t> other_first;
 };
 
-/// What the orders say in which ranks made the calls that are in flight.
+/// Findings from the order in which the ranks made their calls in flight.
 struct CallOrder {
   /// For each of Matches::operations, whether it is in a ring of operations, or waits for one: a
   /// rank that has called it is at another operation first, and so on, until one waits for the
