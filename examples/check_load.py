@@ -4,7 +4,7 @@
 
 usage: check_load.py GENERATE ANALYZER DIRECTORY TORCH_PACKAGE
 
-pyarrow is this Python's, or what get_torch.sh has fetched beside PyTorch. Exit status 77: none.
+pyarrow is this Python's, or what get_torch.sh has fetched with PyTorch. Exit status 77: none.
 """
 
 import os

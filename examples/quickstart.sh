@@ -22,7 +22,7 @@ wrong() {
 while [ $# -gt 0 ]; do
   case $1 in
     -h | --help)
-      sed -n '3,11s/^# \{0,1\}//p' "$source_directory/examples/quickstart.sh"
+      sed -n '3,/^[^#]/s/^# \{0,1\}//p' "$source_directory/examples/quickstart.sh"
       exit 0
       ;;
     --build)

@@ -5,8 +5,15 @@
 #
 #   bare_machine.sh [SUITE]     default: bookworm (Debian 12); trixie is Debian 13
 #
-# Exit status 77: it cannot be made here.
+# Exit status 0: every command of the README succeeded; 2: the arguments are wrong; 77: the machine
+# cannot be made here; another one: that of the command that failed.
 set -euo pipefail
+
+case ${1:-} in -h | --help) sed -n '3,/^[^#]/s/^# \{0,1\}//p' "$0"; exit 0 ;; esac
+if [ $# -gt 1 ] || [[ ${1:-} == -* ]]; then
+  echo "bare_machine.sh: it takes the name of one suite, not \"$*\". Try $0 --help" >&2
+  exit 2
+fi
 
 cd "$(dirname "$0")/.."
 suite=${1:-bookworm}

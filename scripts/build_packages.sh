@@ -6,12 +6,19 @@
 #   build_packages.sh [x86_64|aarch64] [OUTPUT_DIRECTORY]     default: this machine's, and build/wheel
 #
 # The wheel there is taken as it is; where there is none, build_wheel.sh makes it. Man pages and
-# completions are what the program says of itself, under emulation if it is another machine's. Exit
-# status 77: something needed is not to be had. Without rpmbuild there is no .rpm.
+# completions are what the program says of itself, under emulation if it is another machine's. Without
+# rpmbuild there is no .rpm.
+# Exit status 0: the packages are there; 2: the arguments are wrong; 77: something needed is not to be
+# had; another one: a step failed.
 set -euo pipefail
 
-cd "$(dirname "$0")/.."
+case ${1:-} in -h | --help) sed -n '3,/^[^#]/s/^# \{0,1\}//p' "$0"; exit 0 ;; esac
 machine=${1:-$(uname -m)}
+if [ $# -gt 2 ] || [[ ! $machine =~ ^(x86_64|aarch64)$ ]] || [[ ${2:-} == -* ]]; then
+  echo "build_packages.sh: it takes x86_64 or aarch64 and a directory, not \"$*\". Try $0 --help" >&2
+  exit 2
+fi
+cd "$(dirname "$0")/.."
 output=$(realpath -m "${2:-build/wheel}")
 work=$output/$machine
 

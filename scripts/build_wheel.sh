@@ -7,21 +7,20 @@
 # The compiler is Zig's clang from PyPI, which knows the symbols of each glibc. The libraries are built
 # from Debian's source packages with it, since Debian's own archives need its glibc and its libstdc++;
 # apt holds each against the checksums of the signed list of packages.
-# Nothing is installed: tools, sources and libraries lie below the output directory. Exit status 77:
-# something needed is not to be had.
+# Nothing is installed: tools, sources and libraries lie below the output directory.
+# Exit status 0: the wheel is there; 2: the arguments are wrong; 77: something needed is not to be
+# had; another one: a step failed.
 set -euo pipefail
 
-cd "$(dirname "$0")/.."
+case ${1:-} in -h | --help) sed -n '3,/^[^#]/s/^# \{0,1\}//p' "$0"; exit 0 ;; esac
 machine=${1:-$(uname -m)}
+if [ $# -gt 2 ] || [[ ! $machine =~ ^(x86_64|aarch64)$ ]] || [[ ${2:-} == -* ]]; then
+  echo "build_wheel.sh: it takes x86_64 or aarch64 and a directory, not \"$*\". Try $0 --help" >&2
+  exit 2
+fi
+cd "$(dirname "$0")/.."
 output=$(realpath -m "${2:-build/wheel}")
 glibc=2.28
-case $machine in
-  x86_64 | aarch64) ;;
-  *)
-    echo "usage: $0 [x86_64|aarch64] [OUTPUT_DIRECTORY]" >&2
-    exit 2
-    ;;
-esac
 work=$output/$machine
 prefix=$work/prefix
 headers=$output/headers
@@ -88,7 +87,7 @@ mkdir -p "$work/bin"
 zig=$("$tools/python" -c 'import os, ziglang; print(os.path.dirname(ziglang.__file__) + "/zig")')
 for name in cc c++ ar ranlib; do
   target=""
-  # Zig adds debug information, and checks of undefined behaviour, unless it is told not to.
+  # Zig adds debug information, and checks of undefined behaviour, unless an option turns them off.
   case $name in c*) target="-target $machine-linux-gnu.$glibc -g0 -fno-sanitize=undefined" ;; esac
   # Zig's linker does not know --exclude-libs; the plugin's version script hides the same symbols.
   cat > "$work/bin/$name.new" << END

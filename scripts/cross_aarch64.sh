@@ -6,9 +6,16 @@
 #   cross_aarch64.sh [BUILD_DIRECTORY]     default: build/aarch64
 #
 # Libraries for aarch64 are fetched from the mirror that apt is configured with, and unpacked below the
-# build directory; the machine itself is not changed. Exit status 77: something needed is not to be had.
+# build directory; the machine itself is not changed.
+# Exit status 0: all tests passed; 2: the arguments are wrong; 77: something needed is not to be had;
+# another one: the build or a test failed.
 set -euo pipefail
 
+case ${1:-} in -h | --help) sed -n '3,/^[^#]/s/^# \{0,1\}//p' "$0"; exit 0 ;; esac
+if [ $# -gt 1 ] || [[ ${1:-} == -* ]]; then
+  echo "cross_aarch64.sh: it takes one build directory, not \"$*\". Try $0 --help" >&2
+  exit 2
+fi
 cd "$(dirname "$0")/.."
 build=$(realpath -m "${1:-build/aarch64}")
 sysroot=$build/sysroot

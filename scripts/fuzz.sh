@@ -7,13 +7,24 @@
 #
 # Findings are left in build/fuzz/findings. New inputs stay in build/fuzz/corpus; --merge=1 of
 # libFuzzer takes those from them that test/fuzz/corpus should have.
+# Exit status 0: there is no finding; 1: there is one; 2: the arguments are wrong.
 set -euo pipefail
 
+case ${1:-} in -h | --help) sed -n '3,/^[^#]/s/^# \{0,1\}//p' "$0"; exit 0 ;; esac
 cd "$(dirname "$0")/.."
+all=(trace load partial dump inspector example ras topology kineto recover request abi)
 seconds=${1:-600}
 [ $# -eq 0 ] || shift
 targets=("$@")
-[ ${#targets[@]} -gt 0 ] || targets=(trace load partial dump inspector example ras topology kineto recover request abi)
+[ ${#targets[@]} -gt 0 ] || targets=("${all[@]}")
+wrong() {
+  echo "fuzz.sh: $1. Try $0 --help" >&2
+  exit 2
+}
+[[ $seconds =~ ^[0-9]+$ ]] || wrong "\"$seconds\" is no number of seconds"
+for target in "${targets[@]}"; do
+  [[ " ${all[*]} " == *" $target "* ]] || wrong "there is no target $target, only ${all[*]}"
+done
 build=build/fuzz
 CC=clang-14 CXX=clang++-14 cmake -S . -B "$build" -G Ninja -DCMAKE_BUILD_TYPE=RelWithDebInfo \
   -DCMAKE_CXX_FLAGS_RELWITHDEBINFO="-O1 -g1 -DNDEBUG" \

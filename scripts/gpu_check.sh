@@ -2,15 +2,16 @@
 # SPDX-License-Identifier: Apache-2.0
 # Checks on one NVIDIA GPU what only a GPU can show (docs/gpu-check.md).
 #
-#   scripts/gpu_check.sh OUT [--budget SECONDS] [--binaries DIR] [--parts A,B] [--work DIR]
-#   scripts/gpu_check.sh OUT --emulated BUILD_DIRECTORY [...]    the same on emulated GPUs
-#   scripts/gpu_check.sh --pack DIR [BUILD_DIRECTORY]            puts what is built into DIR
+#   gpu_check.sh OUT [--budget SECONDS] [--binaries DIR] [--parts A,B] [--work DIR]
+#   gpu_check.sh OUT --emulated BUILD_DIRECTORY [...]     the same on emulated GPUs
+#   gpu_check.sh --pack DIR [BUILD_DIRECTORY]     puts what is built into DIR
 #
 # Writes OUT/result.json, OUT/result.md and a few traces, and needs no network. Programs are taken from
 # --binaries, build/gpu-check (a good place for --pack) or a preset's build directory, else built.
 # Exit status 0: all that ran passed, 1: something failed, 2: nothing could be checked.
 set -euo pipefail
 
+case ${1:-} in -h | --help) sed -n '3,/^[^#]/s/^# \{0,1\}//p' "$0"; exit 0 ;; esac
 source_directory=$(cd "$(dirname "$0")/.." && pwd)
 python=${PYTHON:-python3}
 plugin_name=libnccl-profiler-ringside.so
@@ -21,8 +22,7 @@ fail() {
 }
 
 usage() {
-  sed -n 's/^#   //p' "$0" >&2
-  exit 2
+  fail "$1. Try $0 --help"
 }
 
 # find_in DIRECTORY: sets plugin, ringside and bench; false if the first two are not there.
@@ -116,27 +116,29 @@ for root in spec.submodule_search_locations if spec else ():
 }
 
 if [ "${1:-}" = --pack ]; then
-  [ $# -ge 2 ] || usage
+  [ $# -ge 2 ] || usage "--pack needs a directory"
   pack "$2" "${3:-}"
   exit 0
 fi
-if [ $# -lt 1 ] || [[ $1 == -* ]]; then usage; fi
-mkdir -p "$1"
-out=$(realpath "$1")
+[ $# -ge 1 ] || usage "OUT is missing"
+if [[ $1 == -* ]]; then usage "OUT comes first, not $1"; fi
+out=$1
 shift
 budget=520 binaries='' emulated='' more=()
 while [ $# -gt 0 ]; do
-  [ $# -ge 2 ] || usage
+  [ $# -ge 2 ] || usage "$1 is no option, or has no value"
   case $1 in
     --budget) budget=$2 ;;
     --binaries) binaries=$2 ;;
     --emulated) emulated=$(realpath "$2") ;;
     --parts | --work) more+=("$1" "$2") ;;
-    *) usage ;;
+    *) usage "there is no option $1" ;;
   esac
   shift 2
 done
 command -v "$python" > /dev/null || fail "no $python"
+mkdir -p "$out"
+out=$(realpath "$out")
 
 if [ -n "$emulated" ]; then
   find_in "$emulated" || fail "no $plugin_name and ringside in $emulated"

@@ -9,8 +9,12 @@
 #               Prometheus, network namespaces, Slurm, shellcheck, and a browser for the report
 #   --no-tests  only what `pip install .` needs
 #   --dry-run   only say what is missing, and the command that installs it
+#
+# Exit status 0: all packages are there, or were only listed; 1: some are missing and cannot be
+# installed by this script; 2: the arguments are wrong.
 set -euo pipefail
 
+case ${1:-} in -h | --help) sed -n '3,/^[^#]/s/^# \{0,1\}//p' "$0"; exit 0 ;; esac
 packages=(binutils cmake g++ libcli11-dev libmicrohttpd-dev libpugixml-dev libsimdjson-dev
   libsqlite3-dev ninja-build nlohmann-json3-dev node-d3 python3 zlib1g-dev)
 test_packages=(catch2 curl libbenchmark-dev)
@@ -27,7 +31,7 @@ for argument in "$@"; do
     --no-tests) with_tests=false ;;
     --dry-run) dry_run=true ;;
     *)
-      echo "usage: $0 [--dev | --no-tests] [--dry-run]" >&2
+      echo "install_dependencies.sh: there is no option $argument. Try $0 --help" >&2
       exit 2
       ;;
   esac

@@ -1,8 +1,17 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # Instructions per callback, counted by callgrind: mean over calls through the plugin's table.
-# usage: instructions_per_callback.sh BUILD_DIR [VERSION]
+#
+#   instructions_per_callback.sh BUILD [VERSION]     VERSION: of NCCL's profiler interface, 6
+#
+# Exit status 0: they are printed; 2: the arguments are wrong; another one: valgrind or the program failed.
 set -eu
+
+case ${1:-} in -h | --help) sed -n '3,/^[^#]/s/^# \{0,1\}//p' "$0"; exit 0 ;; esac
+if [ $# -lt 1 ] || [ $# -gt 2 ] || [ ! -d "$1" ]; then
+  echo "instructions_per_callback.sh: it takes a build directory and a version, not \"$*\". Try $0 --help" >&2
+  exit 2
+fi
 bench="$1/test/bench/ringside_bench_callbacks"
 version="${2:-6}"
 directory=$(mktemp -d)

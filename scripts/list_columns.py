@@ -4,7 +4,8 @@
 
     list_columns.py RINGSIDE [--check]
 
-Each golden case (test/diff/cases) runs with --format json, and the page lists what came out. With
+Each golden case (test/diff/cases) runs with --format json, and the page lists what came out. No case
+has all kinds of findings, so these also come from where the analyzer's source makes findings. With
 --check nothing is written, and the exit status is 1 if the page is not what it would be.
 """
 
@@ -28,6 +29,14 @@ CHOICES = ("--format", "--table", "--top")
 # Columns that are named for a rank, a GPU or a function of the job.
 NUMBERED = re.compile(r"^(rank|GPU)([_ ])\d+$")
 FUNCTIONS = ("AllGather", "AllReduce", "Broadcast", "Reduce", "ReduceScatter", "AlltoAll")
+# How the source makes findings: with their severities, or with one that is decided elsewhere.
+KIND = r'"([a-z]+(?:[-_][a-z]+)*)"'
+OF_SEVERITY = re.compile(
+    rf"Severity::k(\w+)(?: : (?:report::)?Severity::k(\w+))?, (?:\w+ \? {KIND} : )?{KIND}")
+OF_TOPOLOGY = re.compile(rf"findings\.push_back\( ?{{{KIND},[^;]*?\b(true|false)\b")
+OF_HANG = re.compile(r"cause_name\(Cause cause\) {[^}]*{([^}]*)}")
+OF_MATCH = re.compile(r"kind_of\(Verdict verdict\) {((?:[^{}]|{[^{}]*})*)}")
+OF_OTHERS = re.compile(rf"\bseverity, {KIND}")
 HEAD = """# Columns and keys
 
 `scripts/list_columns.py` writes this page from what the commands print; a test keeps it current.
@@ -37,13 +46,13 @@ HEAD = """# Columns and keys
 With `--format json`, all commands but `summary` print `schema_version`, `tool`, `sentences` (the
 answer), `findings` (`severity`, `kind`, `text`), `tables` (by key, each with `rows` and `left_out`)
 and `notes` (what limits the answer). `--format csv` prints the first table, or the one that
-`--table` names. A name ends in its unit. A value that cannot be known is `null`, or empty in CSV.
-A rank is a number, or `host:pid` where none is known; several ranks are an array in JSON. There a
-truth is `true` or `false`. Some columns are there only if the traces have something to show in them.
-`--align-report` adds the table `clocks`.
+`--table` names. A name ends in its unit. A value that cannot be known is `null`, or empty in CSV. A
+rank is a number, or `host:pid` where none is known; several ranks are an array in JSON. There a
+truth is `true` or `false`. Some columns are there only if the traces have something to show in
+them. `--align-report` adds the table `clocks`.
 
-Accept keys that you do not know: new ones may come at any time. `schema_version` rises when a reader
-of the older version would misread the newer one. Names may change until version 1.0.
+Accept keys that you do not know: new ones may come at any time. `schema_version` rises when a
+reader of the older version would misread the newer one. Names may change until version 1.0.
 """
 
 
@@ -107,6 +116,35 @@ def line(of, names):
     return textwrap.fill(text, 100, subsequent_indent="  ", break_on_hyphens=False)
 
 
+def kinds_of_source():
+    """The kinds of findings by severity, as far as the source has both in one place, and all kinds."""
+    text = "  ".join(" ".join(path.read_text(encoding="utf-8").split())
+                     for path in sorted((ROOT / "analyzer").rglob("*.cc")))
+    kinds = collections.defaultdict(set)
+    for one, other, kind_of_one, kind in OF_SEVERITY.findall(text):
+        kinds[one.lower()].add(kind_of_one or kind)
+        if other:
+            kinds[other.lower()].add(kind)
+    for kind, is_note in OF_TOPOLOGY.findall(text):
+        kinds["note" if is_note == "true" else "warning"].add(kind)
+    kinds["error"].update(re.findall(KIND, OF_HANG.search(text)[1]))
+    kinds["others"].update(OF_OTHERS.findall(text))
+    return kinds, set().union(*kinds.values(), re.findall(KIND, OF_MATCH.search(text)[1]))
+
+
+def kinds_text(severities):
+    """The lists of kinds, from what the cases print by severity and from the source."""
+    kinds, named = kinds_of_source()
+    printed = set().union(*severities.values())
+    if not_found := printed - named:
+        sys.exit(f"kinds that the source makes in a way that is not known here: {sorted(not_found)}")
+    if not_shown := named - printed - set().union(*kinds.values()):
+        sys.exit(f"no golden case prints these kinds, whose severity is open: {sorted(not_shown)}")
+    lines = [line([severity], sorted((severities[severity] | kinds[severity]) - kinds["others"]))
+             for severity in ("error", "warning", "note")]
+    return [*lines, "- of any severity: " + ", ".join(f"`{kind}`" for kind in sorted(kinds["others"]))]
+
+
 def page_of(outputs):
     tables = collections.defaultdict(lambda: collections.defaultdict(list))  # by command and key
     keys = collections.defaultdict(list)
@@ -132,7 +170,7 @@ def page_of(outputs):
     made += [*(line(paths, names) for names, paths in alike.items()), ""]
     made += ["Its CSV has a line for each row of its table:\n", line(["csv"], csv), ""]
     made.append("## Kinds of findings\n")
-    made += [line([severity], sorted(severities[severity])) for severity in ("error", "warning", "note")]
+    made += kinds_text(severities)
     return "\n".join(made) + "\n"
 
 

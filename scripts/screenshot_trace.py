@@ -118,7 +118,7 @@ def take(trace, out, size, settle_s):
         wait_until(lambda: page.evaluate("document.querySelectorAll('.pf-track').length"),
                    "the timeline")
         page.evaluate(EXPAND_ALL)
-        time.sleep(settle_s)  # the tracks are drawn one by one, and nothing tells when all are
+        time.sleep(settle_s)  # the tracks are drawn one by one, and nothing shows when all are
         picture = page.call("Page.captureScreenshot", format="png")
     pathlib.Path(out).write_bytes(base64.b64decode(picture["data"]))
 

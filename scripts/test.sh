@@ -1,11 +1,13 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# Builds everything and runs all tests. What fails beside other tests runs once more, alone, since a
-# test of real processes can fail because others leave it no processor; more than eight failures are
-# no chance.
+# Builds everything and runs all tests, several at once. Up to eight tests that fail run once more, one
+# at a time: a test of real processes can fail because others leave it no processor. More failures have
+# another reason.
 #
 #   test.sh [PRESET [CTEST_OPTION...]]     PRESET: release (default), dev, asan-ubsan, tsan
 #
+# Exit status 0: all tests passed; 2: there is no such preset; another one: something needed is missing,
+# the build failed, or a test failed.
 # RINGSIDE_TORCH=on also runs the tests with PyTorch's wheel, which is fetched (0.5 GB) into
 # ~/.cache/ringside the first time; RINGSIDE_WHEEL=on all those of the Python package, of which
 # otherwise some run, and none with RINGSIDE_WHEEL=off.
@@ -13,8 +15,16 @@
 # CMAKE_ARGUMENTS (separated by blanks) are passed on to CMake; TARGETS: build these only.
 set -euo pipefail
 
-cd "$(dirname "$0")/.."
+case ${1:-} in -h | --help) sed -n '3,/^[^#]/s/^# \{0,1\}//p' "$0"; exit 0 ;; esac
 preset=${1:-release}
+case $preset in
+  release | dev | asan-ubsan | tsan) ;;
+  *)
+    echo "test.sh: there is no preset $preset, only release, dev, asan-ubsan and tsan. Try $0 --help" >&2
+    exit 2
+    ;;
+esac
+cd "$(dirname "$0")/.."
 [ $# -eq 0 ] || shift
 read -r -a cmake_arguments <<< "${CMAKE_ARGUMENTS:-}"
 read -r -a targets <<< "${TARGETS:-all}"
@@ -47,7 +57,7 @@ rm -f "$failures"
 # Most tests wait for something: one at a time for each processor would leave two thirds of it idle.
 ctest --preset "$preset" -LE '^release$' --parallel $((2 * jobs + 1)) "$@" && exit
 [ -s "$failures" ] && [ "$(wc -l < "$failures")" -le 8 ] || exit 1
-echo "=== These tests failed. They run once more, without others beside them:"
+echo "=== These tests failed. They run once more, one at a time:"
 cat "$failures"
 # By their names: the numbers there count the tests that were chosen.
 ctest --preset "$preset" --parallel 1 -R "^($(cut -d : -f 2 "$failures" | paste -s -d '|'))\$"

@@ -11,7 +11,7 @@ root=$(cd "$(dirname "$0")/.." && pwd)
 here=$PWD
 case ${1:-late} in
   -h | --help)
-    sed -n '3,7s/^# \{0,1\}//p' "$root/scripts/try.sh"
+    sed -n '3,/^[^#]/s/^# \{0,1\}//p' "$root/scripts/try.sh"
     exit 0
     ;;
   late | hang | mismatch | slow-link | clean) ;;

@@ -12,7 +12,7 @@ import textwrap
 
 COLUMNS = 100
 WHOLE = ("|", "#", "<!--", "![", "</")  # such lines are not broken
-ITEM = re.compile(r"(- |\d+\. |)(.*)", re.DOTALL)
+ITEM = re.compile(r"(- |\d\d?\. |)(.*)", re.DOTALL)
 # Blanks within code and links are none at which a line ends.
 UNBROKEN = re.compile(r"`[^`]*`|\[[^\]]*\]\([^)]*\)")
 
@@ -32,7 +32,7 @@ def wrap(text):
         is_fence = line is not None and line.startswith("```")
         is_code = in_code or is_fence or (line or "").startswith("    ") and not paragraph
         begins = line is None or not line.strip() or is_code or line.startswith(WHOLE)
-        if paragraph and (begins or re.match(r"- |\d+\. ", line)):
+        if paragraph and (begins or re.match(r"- |\d\d?\. ", line)):
             made += wrapped(paragraph)
             paragraph = []
         in_code = in_code != is_fence

@@ -139,7 +139,7 @@ def stop() -> bool:
 
 
 def dump(path: Union[str, "os.PathLike[str]", None] = None) -> bool:
-    """Writes everything so far to `path`, a new file, or beside the trace.
+    """Writes everything so far to `path`, a new file, or next to the trace.
 
     False: the plugin is not loaded. RingsideError: there is no file; it has `errno` and `filename`.
     """

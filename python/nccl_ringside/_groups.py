@@ -113,7 +113,7 @@ class Groups:
         return found
 
     def publish_host(self) -> None:
-        """Tells the other ranks this one's host, once a default process group is there."""
+        """Gives the other ranks this one's host, once a default process group is there."""
         world = self._c10d.GroupMember.WORLD
         if world is None or self._hosts_from() is world:
             return
@@ -131,7 +131,7 @@ class Groups:
         return self._differ((rank, peer)) is not False
 
     def _differ(self, ranks: Sequence[int]) -> Optional[bool]:
-        """None: a rank has not told its host. Perhaps it does not annotate."""
+        """None: a rank has not given its host. Perhaps it does not annotate."""
         self.publish_host()
         unknown = [rank for rank in ranks if rank not in self._hosts]
         if unknown:

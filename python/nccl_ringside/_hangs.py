@@ -46,7 +46,7 @@ class HangRecords:
         self._interval_s = interval_s
         self._lock = threading.Lock()
         self._dumped_s: Optional[float] = None
-        self._number = 0  # of Ringside's dumps beside its trace, as far as they are known
+        self._number = 0  # of Ringside's dumps next to its trace, as far as they are known
         self._hooked: list[Any] = []  # references to groups
         self._seen = _stamp(self._torch_path())
         self._ends = threading.Event()

@@ -83,7 +83,7 @@ def _may_be_ours(path: str) -> bool:
         with open(path, "rb") as file:
             return b"ringside_error_text" in file.read()
     except OSError:
-        return True  # dlopen tells
+        return True  # dlopen finds out
 
 
 def _mapped() -> Optional[ctypes.CDLL]:

@@ -140,12 +140,12 @@ def load(*paths: _Path, options: Sequence[str] = ()) -> Traces:
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
     )
-    told = done.stdout.decode("utf-8", "replace").strip()
+    said = done.stdout.decode("utf-8", "replace").strip()
     parts_only = 4  # something could not be read: the warning below names it
     if done.returncode not in (0, parts_only) or not os.path.exists(database):
         directory.cleanup()
-        raise ValueError(told)
-    errors = [line for line in told.splitlines() if line.startswith("error: ")]
+        raise ValueError(said)
+    errors = [line for line in said.splitlines() if line.startswith("error: ")]
     if errors:
         warnings.warn("not all could be read:\n" + "\n".join(errors), stacklevel=2)
     return Traces(directory, database)

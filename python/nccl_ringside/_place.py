@@ -44,8 +44,8 @@ def tool_path() -> str:
     import nccl_ringside
 
     # After `pip install --target DIRECTORY` it is in DIRECTORY/bin.
-    beside = [os.path.join(os.path.dirname(place), "bin") for place in nccl_ringside.__path__]
-    places = [sysconfig.get_path("scripts"), *beside, os.path.join(_prefix(), "bin")]
+    near_package = [os.path.join(os.path.dirname(place), "bin") for place in nccl_ringside.__path__]
+    places = [sysconfig.get_path("scripts"), *near_package, os.path.join(_prefix(), "bin")]
     found = shutil.which("ringside", path=os.pathsep.join(places)) or shutil.which("ringside")
     if found is None:
         raise FileNotFoundError("the tool ringside is neither next to this Python nor in PATH")

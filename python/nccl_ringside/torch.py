@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Beside torch.profiler: record what it records, and write both traces where they find each other.
+"""With torch.profiler: record what it records, and write both traces where they find each other.
 
     profiler = torch.profiler.profile(schedule=..., on_trace_ready=nccl_ringside.torch.trace_handler("traces"))
     with nccl_ringside.torch.attach(profiler):
@@ -118,7 +118,7 @@ def attach(profiler: _P, events: Optional[str] = None) -> _P:
 def name_buckets(ddp: _P, hook: Optional[Callable[[Any, Any], Any]] = None, state: Any = None) -> _P:
     """Has annotate() say which of DDP's buckets a call reduces, and which parameters are in it.
 
-    PyTorch tells this to communication hooks only, of which a model has one: `hook` and `state` are
+    PyTorch gives this to communication hooks only, of which a model has one: `hook` and `state` are
     those that it shall have, as for `register_comm_hook`; without them it is PyTorch's own
     `allreduce_hook`, which does what DDP does without a hook. Returns the model.
     """
@@ -137,11 +137,11 @@ def name_buckets(ddp: _P, hook: Optional[Callable[[Any, Any], Any]] = None, stat
 def record_hangs(interval_s: float = 0.5) -> HangRecords:
     """Has Ringside and PyTorch both leave a record of a hang, whichever of them notices it.
 
-    If PyTorch's watchdog times out, Ringside writes a dump beside its trace
+    If PyTorch's watchdog times out, Ringside writes a dump next to its trace
     (`TRACE.torchTIME.json`): before PyTorch aborts a group, where its backend has abort hooks (from
     PyTorch 2.15 on), else when the file of this rank appears that TORCH_FR_DUMP_TEMP_FILE or
     TORCH_NCCL_DEBUG_INFO_TEMP_FILE names. If Ringside's hang watch (RINGSIDE_HANG_SECONDS) or dump()
-    without a path was first, PyTorch's Flight Recorder is written to that file, else beside the
+    without a path was first, PyTorch's Flight Recorder is written to that file, else next to the
     trace as `torch_rank_RANK`. A thread looks every `interval_s` seconds; it needs Python, so a
     program that waits in C++ and keeps Python's lock leaves the record of the one that noticed.
     The result's stop(), or the end of its `with` block, ends it.

@@ -109,5 +109,5 @@ def tool() -> str:
         "ringside", path=os.path.dirname(sys.executable)
     )
     if not found:
-        pytest.skip("the tool `ringside` is not beside this Python; RINGSIDE_TEST_TOOL names it")
+        pytest.skip("the tool `ringside` is not next to this Python; RINGSIDE_TEST_TOOL names it")
     return found

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Profiler, and recording beside torch's profiler."""
+"""Profiler, and recording together with torch's profiler."""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ import parts_torch
 from machine import Machine
 from results import Results
 
-# The most telling ones first: what does not fit into the budget is not run.
+# The ones that show most come first: what does not fit into the budget is not run.
 PARTS = {
     "doctor": parts_machine.doctor,
     "times": parts_times.with_kernel_channels,

@@ -11,7 +11,7 @@ from results import FIGURE, PASS, require
 WARMUP = 3  # of collectives_bench
 FUNCTIONS = ("AllReduce", "AllGather", "ReduceScatter", "Broadcast", "AlltoAll")
 
-# The list of events; the event types that NCCL surely reports then; the sources of the times.
+# The list of events; the event types that NCCL always reports then; the sources of the times.
 LISTS = (
     ("default", ("Coll", "P2p"), ("gpu", "proxy")),
     ("coll,p2p,kernel", ("Coll", "P2p", "KernelCh"), ("gpu",)),
@@ -70,7 +70,7 @@ def check_list(machine, results, seen, events, types, sources):
         require(not wrong, f"rank {trace.rank}: {len(wrong)} operations without times from "
                            f"{' or '.join(sources)}: {wrong[:4]}")
     silent = [name for name in types if not records[name]]
-    require(not silent, f"NCCL told nothing of {', '.join(silent)}")
+    require(not silent, f"NCCL reported no {', '.join(silent)}")
     seen.update(records)
     text = ", ".join(f"{name} {count}" for name, count in sorted(records.items()))
     results.add("events", events, PASS,

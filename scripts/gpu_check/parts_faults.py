@@ -34,7 +34,7 @@ def stalled(job):
 
 
 def hang(machine, results):
-    """The hang watch tells of the ranks that wait, and `hang` names the one that they wait for."""
+    """The hang watch names the ranks that wait, and `hang` names the one that they wait for."""
     job = bench(machine, "hang", "--collectives", "AllReduce,AllGather", "--min-bytes", 65536,
                 "--max-bytes", 65536, "--iterations", 30, "--stuck-rank", 1, "--stuck-at", 40,
                 ranks=RANKS, RINGSIDE_HANG_SECONDS=str(HANG_SECONDS))

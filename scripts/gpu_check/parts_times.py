@@ -59,7 +59,7 @@ def time_by_events(of_ranks):
 
 
 def check_bandwidth(machine, results, job, calls, source):
-    """busbw of the summary beside that of the events, by function and size."""
+    """busbw of the summary next to that of the events, by function and size."""
     share = EMULATED_SHARE if machine.emulated else BANDWIDTH_SHARE
     gap_ns = EMULATED_GAP_NS if machine.emulated else BANDWIDTH_GAP_NS
     (communicator,) = job.report("summary")["communicators"]
@@ -75,7 +75,7 @@ def check_bandwidth(machine, results, job, calls, source):
         if row["busbw_gb_s"] is None:
             # A function with a root may have had data in buffers: only bounds are known then.
             least, most = row["busy_least"], row["busy_most"]
-            # On emulated GPUs the processor may hold up one rank for as long as an operation takes.
+            # On emulated GPUs the processor may keep one rank waiting as long as an operation takes.
             may_be_open = function in ROOTED or machine.emulated
             require(source != "gpu" or (may_be_open and least and most),
                     f"no bandwidth of {function}, {size} bytes: {row}")

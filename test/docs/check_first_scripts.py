@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""The scripts that a reader runs first: they explain themselves, refuse what they do not know before
-they do anything, and what they have readers paste is there.
+"""The scripts that people run: they explain themselves, refuse what they do not know before they do
+anything, and what they have readers paste is there.
 
     check_first_scripts.py DIRECTORY
 """
@@ -18,6 +18,20 @@ import tempfile
 REFUSED = {
     "scripts/try.sh": (["no-such-story"], ["--no-such-option"], ["late", "hang"]),
     "examples/quickstart.sh": (["--no-such-option"], ["a", "b"], ["--build"], ["--build", "/nowhere"]),
+    "examples/check_example.sh": ([], ["a", "b"]),
+    "scripts/add_to_dist.sh": ([], ["--no-such-option"]),
+    "scripts/bare_machine.sh": (["--no-such-option"], ["bookworm", "trixie"]),
+    "scripts/build_packages.sh": (["--no-such-option"], ["sparc"], ["x86_64", "--x"], ["x86_64", "a", "b"]),
+    "scripts/build_site.sh": (["--no-such-option"], ["a", "b"]),
+    "scripts/build_wheel.sh": (["--no-such-option"], ["sparc"], ["x86_64", "--x"], ["x86_64", "a", "b"]),
+    "scripts/check_steps.sh": (["--no-such-option"], ["a", "b"], ["a", "1", "2"]),
+    "scripts/cross_aarch64.sh": (["--no-such-option"], ["a", "b"]),
+    "scripts/fuzz.sh": (["--no-such-option"], ["1", "no-such-target"]),
+    "scripts/gpu_check.sh": ([], ["--pack"], ["--no-such-option"], ["out", "--budget"]),
+    "scripts/install_dependencies.sh": (["--no-such-option"], ["dev"]),
+    "scripts/instructions_per_callback.sh": ([], ["--no-such-option"], ["/nowhere"]),
+    "scripts/test.sh": (["--no-such-option"], ["relase"]),
+    "scripts/truth.sh": (["--no-such-option"], ["a", "b"], ["a", "1", "2"]),
 }
 # test.sh finds these, and neither CMake nor a compiler.
 TOOLS = ("bash", "env", "dirname", "nproc")
@@ -29,13 +43,14 @@ def run(*words, **others):
 
 def troubles_of(script, refused, work):
     helped = run(script, "--help", cwd=work)
-    if helped.returncode != 0 or f"  {script.name} [" not in helped.stdout or "#" in helped.stdout:
+    if helped.returncode != 0 or f"  {script.name} " not in helped.stdout or "#" in helped.stdout:
         yield f"{script.name} --help: {helped.returncode}: {helped.stdout}{helped.stderr}"
-    if helped.stdout.splitlines()[-1].rstrip()[-1] not in ".)`":
-        yield f"{script.name} --help ends in the middle: {helped.stdout.splitlines()[-1]}"
+    if not helped.stdout.rstrip().endswith((".", ")", "`")):
+        yield f"{script.name} --help ends in the middle: {helped.stdout[-100:]}"
     for words in refused:
         result = run(script, *words, cwd=work)
-        if result.returncode != 2 or not result.stderr.endswith(f"Try {script} --help\n"):
+        if result.returncode != 2 or result.stdout or \
+                not re.fullmatch(rf".*Try {re.escape(str(script))} --help\n", result.stderr):
             yield f"{script.name} {words}: {result.returncode}: {result.stdout}{result.stderr}"
     if list(work.iterdir()):
         yield f"{script.name} has written {list(work.iterdir())}"
@@ -76,7 +91,9 @@ def troubles_elsewhere(root, work, manager, library):
 
 def main():
     root = pathlib.Path(sys.argv[1]).resolve()
-    troubles = []
+    all_scripts = {path.relative_to(root).as_posix() for folder in ("scripts", "examples")
+                   for path in (root / folder).glob("*.sh")}
+    troubles = [f"{name} is not checked" for name in sorted(all_scripts - set(REFUSED))]
     for name, refused in REFUSED.items():
         with tempfile.TemporaryDirectory() as work:
             troubles += troubles_of(root / name, refused, pathlib.Path(work))
