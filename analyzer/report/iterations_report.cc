@@ -2,6 +2,7 @@
 #include "analyzer/report/iterations_report.h"
 
 #include <algorithm>
+#include <numeric>
 #include <string>
 #include <utility>
 
@@ -161,9 +162,7 @@ class IterationsReport {
   void add_rows(const RunIterations& run) {
     const Cell number = std::uint64_t{run.run} + 1;
     std::vector<std::size_t> order(run.iterations.size());
-    for (std::size_t i = 0; i < order.size(); ++i) {
-      order[i] = i;
-    }
+    std::iota(order.begin(), order.end(), std::size_t{0});
     if (!is_series_) {
       std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
         return run.iterations[a].duration_ns.value_or(-1) >

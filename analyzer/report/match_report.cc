@@ -9,6 +9,7 @@
 #include "analyzer/match/verdict/describe.h"
 #include "analyzer/match/verdict/findings.h"
 #include "analyzer/match/verdict/function_mismatch.h"
+#include "analyzer/model/joined.h"
 #include "analyzer/report/document/call_sites.h"
 #include "analyzer/report/document/numbers.h"
 #include "analyzer/report/match_sentences.h"
@@ -44,14 +45,6 @@ const char* kind_of(Verdict verdict) {
       break;
   }
   return "undecided";
-}
-
-std::string joined(const std::vector<std::string>& words) {
-  std::string text;
-  for (const std::string& word : words) {
-    text += (text.empty() ? "" : ", ") + word;
-  }
-  return text;
 }
 
 class MatchDocument {
@@ -177,23 +170,20 @@ class MatchDocument {
     const match::MatchedOperation& operation = matches_.operations[i];
     const match::Communicator& communicator = matches_.communicators[operation.communicator];
     const std::string label = label_of(communicator);
-    const std::string number = ':' + std::to_string(operation.number);
     Finding finding = {severity_of(judgement.verdict), kind_of(judgement.verdict),
                        match_sentence(traces_, matches_, judgements_, i)};
     if (const auto ranks = job_ranks_.text(operation.communicator, ranks_named_in(i));
         !ranks.empty()) {
       finding.text += ". " + ranks;
     }
-    if (!communicator.hash.empty()) {
-      finding.around =
-          communicator.hash + ':' + std::string(match::function_name(traces_, operation)) + number;
-    }
+    finding.around = around_text(traces_, matches_, operation);
     if (operation.way == match::Way::kPair) {
       // One rank's exchange with many others is as many pairs of one number.
-      finding.cause = label + number + finding.kind;
+      finding.cause = label + ':' + std::to_string(operation.number) + finding.kind;
     }
+    finding.ranks = launched_ranks(traces_, communicator,
+                                   add_sides(label, std::uint64_t{communicator.run} + 1, i));
     document_.findings.push_back(std::move(finding));
-    add_sides(label, std::uint64_t{communicator.run} + 1, i);
   }
 
   Cell job_ranks_cell(std::uint32_t communicator, const Ranks& ranks) const {
@@ -215,7 +205,9 @@ class MatchDocument {
     return ranks;
   }
 
-  void add_sides(const std::string& label, const Cell& run, std::size_t i) {
+  // Returns the ranks of the minority.
+  Ranks add_sides(const std::string& label, const Cell& run, std::size_t i) {
+    Ranks fewer;
     const match::MatchedOperation& operation = matches_.operations[i];
     const match::Judgement& judgement = judgements_[i];
     const std::string subject = match::subject_text(traces_, matches_, judgements_, i);
@@ -227,6 +219,9 @@ class MatchDocument {
                              call_site_cell(traces_, callers)});
       frames_.add(label, judgement.difference == match::Difference::kFunction ? did : subject,
                   callers);
+      if (minority == Cell(true)) {
+        fewer.insert(fewer.end(), ranks.begin(), ranks.end());
+      }
     };
     const auto sides = match::sides_of(traces_, matches_, judgements_, i);
     for (const match::Side& side : sides) {
@@ -239,7 +234,7 @@ class MatchDocument {
               ? match::damaged_ranks(traces_, matches_, operation)
               : std::vector<std::uint32_t>{operation.source, operation.destination},
           Cell(), match::callers_of(traces_, matches_, operation));
-      return;
+      return fewer;
     }
     if (sides.empty()) {
       const auto absent = match::absent_ranks(matches_, operation, judgement);
@@ -263,6 +258,7 @@ class MatchDocument {
           minority(present.size() < absent.size()),
           match::callers_of(traces_, matches_, operation));
     }
+    return fewer;
   }
 
   // True if no rank has made a call that its trace may lack.
@@ -298,7 +294,7 @@ class MatchDocument {
                ? "All match: " + of + ", recorded on all ranks, and they agree."
            : total_[0] == operations ? "All recorded operations match: " + of +
                                            " agree on all ranks. Some records are " + "missing."
-                                     : of + ": " + joined(parts) + '.';
+                                     : of + ": " + model::joined(parts, parts.size()) + '.';
   }
 
   const model::Traces& traces_;

@@ -224,4 +224,12 @@ std::string match_sentence(const model::Traces& traces, const match::Matches& ma
   return at_beginning(std::move(text));
 }
 
+std::string around_text(const model::Traces& traces, const match::Matches& matches,
+                        const match::MatchedOperation& operation) {
+  const std::string& hash = matches.communicators[operation.communicator].hash;
+  return hash.empty() ? ""
+                      : hash + ':' + std::string(match::function_name(traces, operation)) + ':' +
+                            std::to_string(operation.number);
+}
+
 }  // namespace ringside::report

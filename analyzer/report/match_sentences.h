@@ -25,6 +25,10 @@ std::vector<std::string> side_texts(const model::Traces& traces, const match::Ma
 std::string match_sentence(const model::Traces& traces, const match::Matches& matches,
                            const std::vector<match::Judgement>& judgements, std::size_t index);
 
+/// An operation as `ringside merge --around` takes it; empty if its communicator has no hash.
+std::string around_text(const model::Traces& traces, const match::Matches& matches,
+                        const match::MatchedOperation& operation);
+
 }  // namespace ringside::report
 
 #endif  // RINGSIDE_ANALYZER_REPORT_MATCH_SENTENCES_H

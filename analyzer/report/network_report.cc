@@ -12,6 +12,7 @@
 #include "analyzer/metrics/network/link_trouble.h"
 #include "analyzer/report/document/columns.h"
 #include "analyzer/report/document/numbers.h"
+#include "analyzer/report/summary/job_ranks.h"
 #include "analyzer/report/summary/stragglers_report.h"
 #include "analyzer/report/summary/summary.h"
 
@@ -151,6 +152,9 @@ class NetworkReport {
       }
       if (++slow <= kMostFindings) {
         document_.findings.push_back({Severity::kError, "slow_link", std::move(text)});
+        document_.findings.back().ranks =
+            launched_ranks(traces_, network_.communicators[link->communicator],
+                           {link->rank.value_or(link->member)});
       }
     }
     auto& sentences = document_.sentences;

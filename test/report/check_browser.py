@@ -214,10 +214,9 @@ def check_commands(page, ringside, directory):
              "cell.dispatchEvent(new MouseEvent('click', {bubbles: true}))")
     commands = page.run("return [...document.querySelectorAll('.command code')].map((code) => code.textContent)")
     assert len(commands) == 3 and all(one.startswith("ringside ") for one in commands), commands
-    for number, command in enumerate(commands):
-        words = [ringside, *command.split()[1:]]
-        done = subprocess.run([word.replace("part.json", str(directory / f"part{number}.json")) for word in words],
-                              check=False, capture_output=True, text=True, timeout=60)
+    for command in commands:
+        done = subprocess.run([ringside, *command.split()[1:]], cwd=directory, check=False, capture_output=True,
+                              text=True, timeout=60)
         assert done.returncode in (0, 1), done.stderr
     assert "20 operations" in done.stderr or "--top-slowest" not in command
     assert "--from" in commands[-1], commands
@@ -309,6 +308,43 @@ def check_guard(page):
     assert page.count("#completeness table") == 2 and page.text("#made").startswith("Made by ringside")
 
 
+# By story of `ringside demo`: the rank that the headline names, and how a timeline shows its finding.
+DEMOS = {"hang": (5, "--around "), "mismatch": (5, "--around "), "slow-link": (3, "--top-slowest ")}
+
+
+def check_demo(page, story, ringside, directory):
+    """The page begins with what the headline is about, and its commands run one after the other."""
+    rank, part = DEMOS[story]
+    data = json.loads(page.text("#data"))
+    assert data["health"]["findings"][0]["ranks"] == [rank], data["health"]["findings"][0]
+    assert set(page.column("one-rank_shares", 0)) == {f"rank {rank}"}, story
+    assert [row[0] for row in data["tables"]["shares"]["rows"]] == list(range(8))
+    timelines = [one["timeline"] for one in data["health"]["findings"] if "timeline" in one]
+    assert timelines and all(part in one for one in timelines if "--around" not in one), timelines
+    for command in timelines:
+        subprocess.run([ringside, *command.split()[1:]], cwd=directory, check=True, stderr=subprocess.DEVNULL, timeout=60)
+    assert page.column("iterations_iterations", 2)[0] == "0.000000", "the first begins at 0"
+    ticks = page.run("return [...document.querySelectorAll('#bandwidth svg .axis:first-of-type .tick')].map((one) => one.textContent)")
+    assert len(set(ticks)) == len(ticks) and float(max(ticks, key=float)) > 1.2 * float(min(ticks, key=float)), ticks
+    if story == "hang":
+        assert page.column("hang_stuck", 2) == ["not joined"]
+        assert (page.column("hang_stuck", 4), page.column("hang_stuck", 5)) == (["0-4, 6, 7"], ["5"])
+        assert "dumps of running processes" in page.text("#completeness")
+    lost = page.run("return [...document.querySelectorAll('th')].filter((one) => one.querySelector('.def'))"
+                    ".map((one) => `${one.closest('table').dataset.table} ${one.dataset.title}`)")
+    assert not {"hang_ranks at", "communicators_communicators operations", "iterations_iterations operations",
+                "critical-path_ranks transfer"} & set(lost), lost
+    page.driver.set_window_size(1280, 900)
+    time.sleep(0.3)
+    wide = page.run("return [...document.querySelectorAll('.scroll')].filter((one) => one.scrollWidth > one.clientWidth)"
+                    ".map((one) => one.querySelector('table').dataset.table)")
+    assert not wide, wide
+    hidden = "return [...document.querySelectorAll(\"table[data-table='bandwidth'] th\")].filter((one) => one.hidden).length"
+    assert page.run(hidden) > 0
+    page.click("#bandwidth button.columns")
+    assert page.run(hidden) == 0, "the button shows all"
+
+
 def check_quiet(driver, path):
     """No error, no dialog, and of all that was loaded only the page itself."""
     assert driver.get_log("browser") == []
@@ -373,6 +409,11 @@ def main():
             assert peaks.column("bandwidth", 15) == ["97.7", "97.5", "101.9", "–", "–", "98.8"], peaks.column("bandwidth", 15)
             assert "101.9 %" in peaks.text("#figures")
             check_quiet(driver, with_peaks)
+            for story in DEMOS:
+                subprocess.run([ringside, "demo", "-q", "-o", directory / story, story], check=True,
+                               stdout=subprocess.DEVNULL, timeout=60)
+                check_demo(Page(driver, directory / story / "report.html"), story, ringside, directory / story)
+                check_quiet(driver, directory / story / "report.html")
             hostile = report(ringside, directory / "hostile.html", directory / "traces")
             check_hostile(Page(driver, hostile))
             check_quiet(driver, hostile)

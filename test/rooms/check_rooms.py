@@ -94,7 +94,7 @@ MAX_FILES = 25
 MAX_ROOM_LINES = {
     "analyzer/align": 3456, "analyzer/chakra": 2500, "analyzer/cli": 10436, "analyzer/facts": 1600, "analyzer/lint": 1727,
     "analyzer/load": 14387, "analyzer/match": 9697, "analyzer/merge": 5102, "analyzer/metrics": 12833, "analyzer/model": 2450,
-    "analyzer/mpi": 1300, "analyzer/replay": 3078, "analyzer/report": 13916, "launch": 2550, "live": 6520, "plugin": 23100,
+    "analyzer/mpi": 1300, "analyzer/replay": 3078, "analyzer/report": 13914, "launch": 2550, "live": 6520, "plugin": 23100,
     "simulate": 1850,
 }
 

@@ -8,6 +8,7 @@
 #include <cstdio>
 
 #include "analyzer/match/verdict/describe.h"
+#include "analyzer/model/joined.h"
 #include "analyzer/model/printable.h"
 #include "analyzer/report/document/json_writer.h"
 #include "analyzer/report/document/numbers.h"
@@ -280,11 +281,8 @@ std::string render_table(const Table& table, bool as_markdown, std::size_t scree
   std::string text = (table.title.empty() ? "" : wrapped(table.title, screen_columns)) +
                      text_table(table).aligned(2, screen_columns, &columns);
   if (!columns.empty()) {
-    std::string names;
-    for (const std::string& column : columns) {
-      names += (names.empty() ? "" : ", ") + column;
-    }
-    text += wrapped("  Columns that do not fit this terminal are in --format csv: " + names,
+    text += wrapped("  Columns that do not fit this terminal are in --format csv: " +
+                        model::joined(columns, columns.size()),
                     screen_columns);
   }
   return text + (left_out.empty() ? "" : "  " + left_out + '\n');
@@ -334,15 +332,14 @@ std::optional<std::uint64_t> rank_number(std::string_view label) {
 
 Cell cell_of_ranks(const std::vector<std::string>& labels) {
   Ranks ranks;
-  std::string text;
   for (const std::string& label : labels) {
-    text += (text.empty() ? "" : ", ") + label;
     if (const auto number = rank_number(label)) {
       ranks.push_back(static_cast<std::uint32_t>(*number));
     }
   }
   std::sort(ranks.begin(), ranks.end());
-  return ranks.size() == labels.size() ? Cell(std::move(ranks)) : Cell(std::move(text));
+  return ranks.size() == labels.size() ? Cell(std::move(ranks))
+                                       : Cell(model::joined(labels, labels.size()));
 }
 
 std::string_view severity_name(Severity severity) {

@@ -90,7 +90,8 @@ struct Finding {
   std::string text;  // a sentence
   std::string around =
       {};  // an operation, as `ringside merge --around` takes it; empty: no single one
-  std::string cause = {};  // findings that share one have one cause; empty: its own
+  std::string cause = {};                 // findings that share one have one cause; empty: its own
+  std::vector<std::uint32_t> ranks = {};  // of the job, that it blames
 };
 
 struct Document {

@@ -45,7 +45,7 @@ void JsonWriter::raw(std::string_view key, std::string_view value) {
   if (!is_first_) {
     output_ += ',';
   }
-  if (is_in_row_) {
+  if (open_rows_ > 0) {
     output_ += is_first_ ? "" : " ";
   } else if (depth_ > 0) {
     output_ += '\n';
@@ -77,12 +77,14 @@ void JsonWriter::end(char bracket) {
 
 void JsonWriter::begin_row(std::string_view key) {
   raw(key, "[");
-  is_in_row_ = is_first_ = true;
+  ++open_rows_;
+  is_first_ = true;
 }
 
 void JsonWriter::end_row() {
   output_ += ']';
-  is_in_row_ = is_first_ = false;
+  --open_rows_;
+  is_first_ = false;
 }
 
 void JsonWriter::text(std::string_view key, std::string_view value) {

@@ -57,7 +57,7 @@ class JsonWriter {
   std::string output_;
   std::size_t depth_ = 0;
   bool is_first_ = true;
-  bool is_in_row_ = false;
+  std::size_t open_rows_ = 0;
 };
 
 }  // namespace ringside::report

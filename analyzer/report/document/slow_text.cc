@@ -80,8 +80,14 @@ std::optional<Finding> slow_finding(const replay::RunReplay& run) {
   }
   const Slow& worst = *run.slow().worst;
   const bool is_start = worst.is_once() && worst.first_slow == 0;
-  return Finding{is_start ? Severity::kNote : Severity::kError, "straggler",
-                 slow_sentence(worst, run.job())};
+  Finding finding{is_start ? Severity::kNote : Severity::kError, "straggler",
+                  slow_sentence(worst, run.job())};
+  for (const std::uint32_t rank : worst.ranks) {
+    if (const auto number = rank_number(run.job().ranks[rank].label)) {
+      finding.ranks.push_back(static_cast<std::uint32_t>(*number));
+    }
+  }
+  return finding;
 }
 
 std::string nobody_sentence(const replay::RunReplay& run) {

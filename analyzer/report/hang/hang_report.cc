@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <map>
+#include <numeric>
 #include <set>
 #include <utility>
 
@@ -11,6 +12,7 @@
 #include "analyzer/report/document/numbers.h"
 #include "analyzer/report/hang/hang_sentences.h"
 #include "analyzer/report/hang/run_ends.h"
+#include "analyzer/report/match_sentences.h"
 #include "analyzer/report/summary/align_report.h"
 #include "analyzer/report/summary/summary.h"
 
@@ -95,14 +97,13 @@ class HangReport {
   }
   const metrics::Position& position_at(std::uint32_t index) const { return hang_.positions[index]; }
 
-  // Counts the ranks for whose positions, among those shown, `is` holds. A process counts as often
-  // as it has ranks in one communicator, and not once for each communicator.
-  template <typename Is>
-  std::uint64_t count_ranks(Is is) const {
+  // Counts the ranks of the positions that are shown. A process counts as often as it has ranks in
+  // one communicator, and not once for each communicator.
+  std::uint64_t count_ranks() const {
     std::map<std::uint32_t, std::map<std::uint32_t, std::uint64_t>>
         counts;  // by file, communicator
     for (const metrics::Position& position : hang_.positions) {
-      if (hang_.shows(position.communicator) && is(position)) {
+      if (hang_.shows(position.communicator)) {
         ++counts[position.file][position.communicator];
       }
     }
@@ -144,7 +145,7 @@ class HangReport {
           communicators.insert(position.communicator);
         }
       }
-      const std::uint64_t ranks = count_ranks([](const metrics::Position&) { return true; });
+      const std::uint64_t ranks = count_ranks();
       sentences.push_back(hang_.undecided.empty()
                               ? "Nothing is seen to be stuck: " + counted(ranks, "rank") + " in " +
                                     counted(communicators.size(), "communicator") +
@@ -159,9 +160,7 @@ class HangReport {
     }
     // A mismatch or a ring is the likely cause of all else; then what stopped first.
     std::vector<std::uint32_t> order(hang_.operations.size());
-    for (std::uint32_t i = 0; i < order.size(); ++i) {
-      order[i] = i;
-    }
+    std::iota(order.begin(), order.end(), 0U);
     const auto weight = [&](std::uint32_t i) {
       const Cause cause = text_.cause_of(i);
       return cause <= Cause::kDeadlock        ? 0
@@ -242,12 +241,23 @@ class HangReport {
     for (std::uint32_t i = 0; i < std::min(hang_.operations.size(), kMostDescribed); ++i) {
       const auto& stuck = hang_.operations[i];
       const bool is_weak = stuck.is_doubtful || stuck.is_unknown;
-      document_.findings.push_back(
-          {is_weak ? Severity::kWarning : Severity::kError, cause_name(text_.cause_of(i)),
-           text_.name_of(i) + (stuck.waited_ns ? " is stuck on " : " is not seen to finish on ") +
-               counted(stuck.waiting.size(), "rank") +
-               (stuck.waited_ns ? " since " : "; it was called at ") + time_of_day(stuck.since_ns) +
-               " UTC"});
+      const match::MatchedOperation& matched = hang_.matched(stuck);
+      Finding finding = {
+          is_weak ? Severity::kWarning : Severity::kError, cause_name(text_.cause_of(i)),
+          text_.name_of(i) + (stuck.waited_ns ? " is stuck on " : " is not seen to finish on ") +
+              counted(stuck.waiting.size(), "rank") +
+              (stuck.waited_ns ? " since " : "; it was called at ") + time_of_day(stuck.since_ns) +
+              " UTC",
+          around_text(traces_, hang_.matches, matched)};
+      Ranks ranks;
+      for (const Blocker& blocker : stuck.blockers) {
+        if (!blocker.stuck_in) {  // else it is a victim itself
+          ranks.push_back(position_at(blocker.position).rank.value_or(0));
+        }
+      }
+      finding.ranks =
+          launched_ranks(traces_, hang_.matches.communicators[matched.communicator], ranks);
+      document_.findings.push_back(std::move(finding));
     }
     for (const metrics::UndecidedCall& call : hang_.undecided) {
       document_.findings.push_back({Severity::kWarning, "undecided", sentences_.undecided(call)});
@@ -276,7 +286,7 @@ class HangReport {
       table.rows.push_back({communicator_of(stuck), text_.short_name_of(i),
                             std::string(cause_name(text_.cause_of(i))),
                             std::uint64_t{stuck.waiting.size()}, text_.waiting_ranks(i),
-                            text_.not_joined_ranks(i), text_.unknown_ranks(i),
+                            text_.not_joined_ranks(i), text_cell(text_.unknown_ranks(i)),
                             std::uint64_t{stuck.finished}, stuck.since_ns, cell_of(stuck.waited_ns),
                             call_site_cell(traces_, text_.callers(i))});
       frames_.add(text_.label(hang_.matches.operations[stuck.matched].communicator),
@@ -434,13 +444,6 @@ class HangReport {
          {"job_rank", "called_by", "watchdog_enqueued", "watchdog_started", "watchdog_completed"}) {
       drop_empty_column(table, key);
     }
-  }
-
-  static const char* trace_kind(const model::TraceFile& file) {
-    return file.recovered      ? "recovered"
-           : !file.closed      ? "not closed"
-           : file.process.dump ? "dump"
-                               : "closed";
   }
 
   // Over the communicators.

@@ -20,11 +20,8 @@ std::string run_text(std::size_t index) {
   return "run " + std::to_string(index + 1);
 }
 
-std::string without_stop(std::string sentence) {
-  if (sentence.ends_with('.')) {
-    sentence.pop_back();
-  }
-  return sentence;
+std::string without_stop(const std::string& sentence) {
+  return sentence.substr(0, sentence.size() - (sentence.ends_with('.') ? 1 : 0));
 }
 
 Table runs_table(const std::vector<ComparedRun>& runs) {

@@ -16,7 +16,7 @@ std::optional<std::string> page_html(std::string_view json) {
       page += c;
     }
   }
-  return page.append(kPageAfter);
+  return kPageBefore.empty() ? std::nullopt : std::optional(page.append(kPageAfter));
 }
 
 }  // namespace ringside::report

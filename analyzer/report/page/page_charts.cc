@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
-#include <limits>
 #include <map>
 #include <optional>
 #include <set>
@@ -35,20 +34,28 @@ struct Sends {
   double wait_ns = 0;
 };
 
+// What the ranks of a communicator sent each other.
 struct Matrix {
-  std::set<std::uint32_t> ranks;
-  std::vector<const metrics::Pair*> pairs;
+  std::uint32_t communicator = 0;
+  std::set<std::uint32_t> ranks = {};
+  std::vector<const metrics::Pair*> pairs = {};
   double bytes = 0;
 };
 
-std::map<std::uint32_t, Matrix> by_communicator(const metrics::Network& network) {
-  std::map<std::uint32_t, Matrix> matrices;
-  for (const metrics::Pair& pair : network.pairs) {
-    Matrix& matrix = matrices[pair.communicator];
+// The most bytes first.
+std::vector<Matrix> find_matrices(const metrics::Network& network) {
+  std::vector<Matrix> matrices;
+  for (const metrics::Pair& pair : network.pairs) {  // by communicator
+    if (matrices.empty() || matrices.back().communicator != pair.communicator) {
+      matrices.push_back({pair.communicator});
+    }
+    Matrix& matrix = matrices.back();
     matrix.ranks.insert({pair.rank, pair.peer});
     matrix.pairs.push_back(&pair);
     matrix.bytes += static_cast<double>(pair.bytes);
   }
+  std::stable_sort(matrices.begin(), matrices.end(),
+                   [](const Matrix& a, const Matrix& b) { return a.bytes > b.bytes; });
   return matrices;
 }
 
@@ -168,7 +175,8 @@ struct ShareBar {
   bool knows_waiting = false;  // of any
   metrics::RankShares sum;
 
-  void add(const metrics::RankShares& rank) {
+  void add(const metrics::RankShares& rank, bool is_late) {
+    is_straggler = is_late;
     first = ranks == 0 ? rank.label : first;
     last = rank.label;
     ++ranks;
@@ -198,29 +206,20 @@ std::vector<ShareBar> share_bars(const PageData& data) {
     }
   }
   std::vector<ShareBar> bars;
-  const auto add = [&](const metrics::RankShares& rank, bool is_straggler) {
-    bars.emplace_back().add(rank);
-    bars.back().is_straggler = is_straggler;
-  };
-  if (ranks.size() <= kBars) {
-    for (const metrics::RankShares* const rank : ranks) {
-      add(*rank, late.contains(rank->label));
-    }
-    return bars;
-  }
+  const bool all_fit = ranks.size() <= kBars;
   std::erase_if(ranks, [&](const metrics::RankShares* rank) {
-    const bool is_alone = bars.size() < kBarsOfLate && late.contains(rank->label);
+    const bool is_alone = !all_fit && bars.size() < kBarsOfLate && late.contains(rank->label);
     if (is_alone) {
-      add(*rank, true);
+      bars.emplace_back().add(*rank, true);
     }
     return is_alone;
   });
-  const std::size_t each = (ranks.size() + kBars / 2 - 1) / (kBars / 2);
+  const std::size_t each = all_fit ? 1 : (ranks.size() + kBars / 2 - 1) / (kBars / 2);
   for (std::size_t i = 0; i < ranks.size(); ++i) {
     if (i % each == 0) {
       bars.emplace_back();
     }
-    bars.back().add(*ranks[i]);
+    bars.back().add(*ranks[i], all_fit && late.contains(ranks[i]->label));
   }
   return bars;
 }
@@ -230,12 +229,9 @@ std::vector<ShareBar> share_bars(const PageData& data) {
 void write_share_bars(JsonWriter& json, const PageData& data) {
   json.begin_array("share_bars");
   for (const ShareBar& bar : share_bars(data)) {
-    constexpr std::string_view kPrefix = "rank ";
-    const bool has_prefix = bar.last.starts_with(kPrefix);
     json.begin_object();
-    json.text("rank", bar.ranks == 1
-                          ? bar.first
-                          : bar.first + " to " + bar.last.substr(has_prefix ? kPrefix.size() : 0));
+    write_cell(json, {"first", {}, Shown::kRank}, bar.first);
+    write_cell(json, {"last", {}, Shown::kRank}, bar.last);
     json.integer("ranks", bar.ranks);
     json.boolean("is_straggler", bar.is_straggler);
     write_integer(json, bar.sum.span_ns, "span_ns");
@@ -268,22 +264,15 @@ void write_wait_maps(JsonWriter& json, const PageData& data) {
 }
 
 void write_matrices(JsonWriter& json, const metrics::Network& network) {
-  const auto matrices = by_communicator(network);
-  std::vector<std::pair<double, std::uint32_t>> most;
-  most.reserve(matrices.size());
-  for (const auto& [communicator, matrix] : matrices) {
-    most.emplace_back(-matrix.bytes, communicator);
-  }
-  std::sort(most.begin(), most.end());
-  const std::size_t left_out = most.size() - std::min(most.size(), kMatrices);
-  most.resize(most.size() - left_out);
+  auto matrices = find_matrices(network);
+  const std::size_t left_out = matrices.size() - std::min(matrices.size(), kMatrices);
+  matrices.resize(matrices.size() - left_out);
   json.begin_array("matrices");
-  for (const auto& [bytes, communicator] : most) {
-    const Matrix& matrix = matrices.at(communicator);
+  for (const Matrix& matrix : matrices) {
     const std::vector<std::uint32_t> ranks(matrix.ranks.begin(), matrix.ranks.end());
     const std::size_t per_block = (ranks.size() + kMatrixSide - 1) / kMatrixSide;
     json.begin_object();
-    json.text("communicator", label_of(network.communicators[communicator]));
+    json.text("communicator", label_of(network.communicators[matrix.communicator]));
     json.boolean("has_steps", network.has_steps);
     json.begin_array("blocks");
     for (std::size_t i = 0; i < ranks.size(); i += per_block) {

@@ -57,9 +57,6 @@ std::string page_json(const PageData& data);
 /// this build has no library for charts.
 std::optional<std::string> page_html(std::string_view json);
 
-/// The time from a rank's first call to its last end, summed over all ranks.
-double ranks_time_ns(const PageData& data);
-
 /// Tables that are the page's own.
 Table bandwidth_table(const Summary& summary);
 Table shares_table(const std::vector<metrics::RankShares>& shares);

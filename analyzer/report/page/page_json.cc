@@ -2,7 +2,6 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <limits>
 
 #include "analyzer/report/iterations_report.h"
 #include "analyzer/report/match_report.h"
@@ -23,34 +22,26 @@ constexpr std::int64_t kMostExact = std::int64_t{1} << 53;
 
 const char* shown_name(Shown shown) {
   constexpr std::array<const char*, 8> kNames = {"text",     "integer", "number", "bytes",
-                                                 "duration", "moment",  "text",   "text"};
+                                                 "duration", "moment",  "rank",   "ranks"};
   return kNames[static_cast<std::size_t>(shown)];
 }
 
-void write_page_cell(JsonWriter& json, const CellColumn& column, const Cell& cell) {
-  if (const auto* text = std::get_if<std::string>(&cell)) {
-    json.text({}, *text);
-  } else if (const auto* is_true = std::get_if<bool>(&cell)) {
-    json.boolean({}, *is_true);
-  } else if (const auto* ranks = std::get_if<Ranks>(&cell)) {
-    json.text(
-        {}, column.shown == Shown::kRanks ? match::rank_list(*ranks) : match::rank_ranges(*ranks));
-  } else if (const auto* signed_value = std::get_if<std::int64_t>(&cell)) {
-    write_integer(json, *signed_value);
-  } else if (const auto* unsigned_value = std::get_if<std::uint64_t>(&cell)) {
-    if (*unsigned_value > static_cast<std::uint64_t>(kMostExact)) {
-      json.text({}, std::to_string(*unsigned_value));
-    } else {
-      json.integer({}, *unsigned_value);
-    }
-  } else if (const auto* number = std::get_if<double>(&cell); number && std::isfinite(*number)) {
-    // A small value must not become 0, which the page would show as such.
-    constexpr double kSmall = 0.01;
-    const int decimals =
-        *number != 0 && std::abs(*number) < kSmall ? 9 : std::max(column.decimals, 3);
-    json.number({}, *number, column.shown == Shown::kNumber ? decimals : 0);
+void write_page_cell(JsonWriter& json, CellColumn column, const Cell& cell) {
+  column.key.clear();  // the table's columns have it
+  const auto* const size = std::get_if<std::uint64_t>(&cell);
+  if (const auto* integer = std::get_if<std::int64_t>(&cell)) {
+    write_integer(json, *integer);
+  } else if (size != nullptr && *size > static_cast<std::uint64_t>(kMostExact)) {
+    json.text({}, std::to_string(*size));
   } else {
-    json.null({});
+    if (const auto* number = std::get_if<double>(&cell)) {
+      // A small value must not become 0, which the page would show as such.
+      constexpr double kSmall = 0.01;
+      const int decimals =
+          *number != 0 && std::abs(*number) < kSmall ? 9 : std::max(column.decimals, 3);
+      column.decimals = column.shown == Shown::kNumber ? decimals : 0;
+    }
+    write_cell(json, column, cell);
   }
 }
 
@@ -60,22 +51,20 @@ void write_times(JsonWriter& json, const PageData& data) {
   double waiting_ns = 0;
   bool knows_waiting = false;
   std::uint64_t undivided = 0;
-  const double all_ns = ranks_time_ns(data);
+  double all_ns = 0;  // over the ranks
   for (const metrics::RankShares& rank : data.shares.ranks) {
     span_ns = std::max(span_ns, rank.span_ns);
+    all_ns += static_cast<double>(rank.span_ns);
     waiting_ns += static_cast<double>(rank.waiting_ns);
     knows_waiting = knows_waiting || rank.knows_waiting();
     undivided += rank.undivided;
   }
-  std::optional<double> best_gb_s;
-  std::optional<double> best_percent;  // of its peak
+  const metrics::Row* best = nullptr;
   for (const metrics::CommunicatorRows& communicator : data.summary.rows) {
     for (const metrics::Row& row : communicator.rows) {
-      const auto busbw_gb_s = row.busbw_gb_s ? std::optional(row.busbw_gb_s->best) : std::nullopt;
-      if (busbw_gb_s && !row.busbw_inferred && (!best_gb_s || *busbw_gb_s > *best_gb_s)) {
-        const auto percent = row.efficiency_percent();
-        best_gb_s = busbw_gb_s;
-        best_percent = percent ? std::optional(percent->best) : std::nullopt;
+      if (row.busbw_gb_s && !row.busbw_inferred &&
+          (best == nullptr || row.busbw_gb_s->best > best->busbw_gb_s->best)) {
+        best = &row;
       }
     }
   }
@@ -84,9 +73,12 @@ void write_times(JsonWriter& json, const PageData& data) {
   json.number("waiting_percent",
               all_ns > 0 && knows_waiting ? std::optional(100 * waiting_ns / all_ns) : std::nullopt,
               3);
-  json.number("best_busbw_gb_s", best_gb_s, 3);
+  json.number("best_busbw_gb_s",
+              best != nullptr ? std::optional(best->busbw_gb_s->best) : std::nullopt, 3);
   if (has_peaks(data.summary)) {
-    json.number("best_busbw_efficiency_percent", best_percent, 3);
+    const auto percent = best != nullptr ? best->efficiency_percent() : std::nullopt;
+    json.number("best_busbw_efficiency_percent",
+                percent ? std::optional(percent->best) : std::nullopt, 3);
   }
   json.integer("undivided", undivided);
 }
@@ -96,11 +88,9 @@ void write_figures(JsonWriter& json, const PageData& data) {
   const InputFacts& inputs = data.summary.inputs;
   json.begin_object("figures");
   json.integer("ranks", inputs.ranks);
-  if (!inputs.are_dumps()) {
-    json.integer("hosts", inputs.hosts.size());
-  }
   json.integer("operations", inputs.operations);
   if (!inputs.are_dumps()) {
+    json.integer("hosts", inputs.hosts.size());
     write_times(json, data);
   }
   json.end_object();
@@ -124,23 +114,13 @@ void write_sections(JsonWriter& json, const std::vector<Section>& sections) {
   json.end_object();
 }
 
-// Says what the traces hold and lack, in the words of `ringside summary`.
-Document completeness_of(const PageData& data) {
-  Document document;
-  document.sentences = input_lines(data.summary);
-  if (!data.summary.inputs.are_dumps()) {
-    document.notes = clock_notes(data.alignment);
-  }
-  return document;
-}
-
-void write_tables(JsonWriter& json, const std::vector<const Document*>& documents,
+void write_tables(JsonWriter& json, const std::vector<Section>& sections,
                   const std::vector<Table>& own) {
   json.begin_object("tables");
   for (const Table& table : own) {
     write_table(json, table.key, table);
   }
-  for (const Document* const document : documents) {
+  for (const auto& [id, document] : sections) {
     for (const Table& table : document->tables) {
       // The keys of two documents may be the same.
       write_table(json, document->command + '_' + table.key, table);
@@ -181,6 +161,7 @@ void write_table(JsonWriter& json, const std::string& key, const Table& table) {
   }
   json.end_array();
   json.integer("left_out", table.left_out + table.rows.size() - count);
+  json.texts("gives_way", table.gives_way);
   json.end_object();
 }
 
@@ -190,14 +171,6 @@ void write_integer(JsonWriter& json, std::int64_t value, std::string_view key) {
   } else {
     json.integer(key, value);
   }
-}
-
-double ranks_time_ns(const PageData& data) {
-  double sum_ns = 0;
-  for (const metrics::RankShares& rank : data.shares.ranks) {
-    sum_ns += static_cast<double>(rank.span_ns);
-  }
-  return sum_ns;
 }
 
 std::string page_json(const PageData& data) {
@@ -210,11 +183,14 @@ std::string page_json(const PageData& data) {
   const Document iterations = iterations_document(data.iterations, data.traces, data.matches, true);
   const Document topology =
       topology_document(metrics::find_topology(data.traces), true, std::nullopt);
-  const Document completeness = completeness_of(data);
+  const bool are_dumps = data.summary.inputs.are_dumps();
+  const Document completeness{{},
+                              input_lines(data.summary),
+                              {},
+                              {},
+                              are_dumps ? std::vector<std::string>() : clock_notes(data.alignment)};
   Document path = critical_path_document(data.replays.longest(), data.matches, data.alignment);
   std::erase_if(path.tables, [](const Table& table) { return table.key == "longest"; });
-  std::vector<const Document*> documents = {&stragglers,    &network,    &match,
-                                            &communicators, &iterations, &path};
   std::vector<Section> sections = {
       {"late", &stragglers},          {"network", &network},
       {"mismatches", &match},         {"communicators", &communicators},
@@ -222,20 +198,16 @@ std::string page_json(const PageData& data) {
       {"completeness", &completeness}};
   std::vector<Table> own = {bandwidth_table(data.summary), shares_table(data.shares.ranks),
                             traces_table(data), alignment_table(data.alignment)};
-  const bool are_dumps = data.summary.inputs.are_dumps();
   if (are_dumps) {  // they have no times
-    documents = {&match, &communicators};
     sections = {
         {"mismatches", &match}, {"communicators", &communicators}, {"completeness", &completeness}};
     own = {traces_table(data)};
   }
   if (std::any_of(data.traces.files.begin(), data.traces.files.end(),
                   [](const model::TraceFile& file) { return !file.machines.empty(); })) {
-    documents.push_back(&topology);
     sections.push_back({"topology", &topology});
   }
   if (data.hang) {
-    documents.push_back(&*data.hang);
     sections.push_back({"stuck", &*data.hang});
   }
   JsonWriter json;
@@ -256,7 +228,7 @@ std::string page_json(const PageData& data) {
   write_share_bars(json, data);
   write_wait_maps(json, data);
   write_matrices(json, data.network);
-  write_tables(json, documents, own);
+  write_tables(json, sections, own);
   json.end_object();
   return json.finish();
 }

@@ -119,14 +119,16 @@ Table bandwidth_table(const Summary& summary) {
        {"times_from", "times from", [](auto& one) { return times_from_name(one.row.times_from); }},
        {"on_some_ranks", "on some ranks", Shown::kInteger,
         [](auto& one) { return one.row.on_some_ranks; }},
-       {"ranks_inferred", "ranks inferred", [](auto& one) { return one.row.busbw_inferred; }}});
+       {"ranks_inferred", "ranks inferred", [](auto& one) { return one.row.busbw_inferred; }}},
+      {"ranks_inferred", "on_some_ranks", "busbw_best_gb_s", "busbw_p90_gb_s", "times_from",
+       "datatype", "wall_median_ns", "protocol", "algbw_gb_s", "time_p99_ns"});
 }
 
 Table shares_table(const std::vector<metrics::RankShares>& shares) {
   using Rank = metrics::RankShares;
   return table_of(
       "shares", "How each rank spent its time", shares,
-      {{"rank", "rank", &Rank::label},
+      {{"rank", "rank", Shown::kRank, &Rank::label},
        {"host", "host", &Rank::host},
        {"span_ns", "in all", Shown::kDuration, &Rank::span_ns},
        {"transfer_ns", "transfer", Shown::kDuration, &Rank::transfer_ns},
@@ -150,13 +152,7 @@ Table traces_table(const PageData& data) {
        {"operations", "operations", Shown::kInteger,
         [](auto& file) { return file.operations.size(); }},
        {"bytes", "size", Shown::kBytes, &File::size_bytes},
-       {"state", "state",
-        [](auto& file) {
-          return file.recovered      ? "recovered"
-                 : file.process.dump ? "dump"
-                 : file.closed       ? "closed"
-                                     : "not closed";
-        }},
+       {"state", "state", &trace_kind},
        {"dropped", "dropped", Shown::kInteger, "callbacks",
         [](auto& file) {
           const auto& dropped = file.account.dropped;

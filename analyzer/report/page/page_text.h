@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The page without its data; the build makes both from page.html and what belongs to it.
+// The page without its data, of page.html; empty where the library for charts is missing.
 #ifndef RINGSIDE_ANALYZER_REPORT_PAGE_PAGE_TEXT_H
 #define RINGSIDE_ANALYZER_REPORT_PAGE_PAGE_TEXT_H
 

@@ -335,21 +335,22 @@ void add_commands(const std::string& inputs, const std::string& hang_inputs,
       one.command = "ringside recover";
     }
   }
-  const std::string merge = "ringside merge -o part.json ";
-  for (HealthFinding& one : health.findings) {
-    std::string part;
-    if (!one.finding.around.empty()) {
-      part.append("--around ").append(one.finding.around).append(1, ' ').append(inputs);
-    } else if (one.finding.kind == "straggler") {
-      part.append("--top-slowest 20 ").append(inputs);
-    } else if (one.section == "stuck" || one.section == "network") {
-      part = hang_inputs;
+  // Each file has a name of its own, so that all of these commands can be pasted.
+  for (std::size_t i = 0; health.has_timeline && i < health.findings.size(); ++i) {
+    const auto& [finding, section, command, timeline] = health.findings[i];
+    const std::string part = !finding.around.empty() ? "--around " + finding.around
+                             : finding.kind == "straggler" || finding.kind == "slow_link"
+                                 ? "--top-slowest 20"
+                                 : "";
+    if (!part.empty()) {
+      health.findings[i].timeline = "ringside merge -o part-" + std::to_string(i + 1) + ".json " +
+                                    part + ' ' + (section == "stuck" ? hang_inputs : inputs);
     }
-    one.timeline = part.empty() || !health.has_timeline ? "" : merge + part;
   }
-  if (health.has_timeline) {
-    health.merge_command = merge + "--from {from} --to {to} " + inputs;
-  }
+  health.merge_command =
+      !health.has_timeline
+          ? ""
+          : "ringside merge -o part-from-{from}.json --from {from} --to {to} " + inputs;
   health.report_command = "ringside report -o report.html " + inputs;
 }
 
@@ -389,6 +390,9 @@ void write_health(JsonWriter& json, const Health& health) {
     json.text("severity", severity_name(finding.severity));
     json.text("kind", finding.kind);
     json.text("text", finding.text);
+    if (!finding.ranks.empty()) {
+      write_cell(json, {"ranks"}, finding.ranks);
+    }
     json.text("section", section);
     if (!command.empty()) {
       json.text("command", command);

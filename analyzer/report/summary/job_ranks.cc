@@ -2,6 +2,8 @@
 #include "analyzer/report/summary/job_ranks.h"
 
 #include <algorithm>
+#include <map>
+#include <numeric>
 #include <string_view>
 
 #include "analyzer/match/verdict/describe.h"
@@ -54,10 +56,8 @@ std::string JobRanks::text(std::uint32_t communicator, std::vector<std::uint32_t
   constexpr std::uint32_t kNamed = 8;
   const std::vector<std::uint32_t>& of_job = of_job_[communicator];
   if (communicators_[communicator].nranks <= kNamed) {
-    ranks.clear();
-    for (std::uint32_t rank = 0; rank < of_job.size(); ++rank) {
-      ranks.push_back(rank);
-    }
+    ranks.resize(of_job.size());
+    std::iota(ranks.begin(), ranks.end(), 0U);
   }
   std::sort(ranks.begin(), ranks.end());
   ranks.erase(std::unique(ranks.begin(), ranks.end()), ranks.end());
@@ -77,6 +77,24 @@ std::string JobRanks::text(std::uint32_t communicator, std::vector<std::uint32_t
   return std::string(is_one ? "Rank " : "Ranks ") + own + " of " +
          label_of(communicators_[communicator]) + (is_one ? " is rank " : " are ranks ") + others +
          " of the job";
+}
+
+std::vector<std::uint32_t> launched_ranks(const model::Traces& traces,
+                                          const match::Communicator& communicator,
+                                          const std::vector<std::uint32_t>& ranks) {
+  std::map<std::uint32_t, std::size_t> of_file;  // one process may drive several GPUs
+  for (const match::Member& member : communicator.members) {
+    ++of_file[member.file];
+  }
+  std::vector<std::uint32_t> found;
+  for (const match::Member& member : communicator.members) {
+    if (member.rank && std::find(ranks.begin(), ranks.end(), *member.rank) != ranks.end()) {
+      const auto& launched = traces.files[member.file].process.launcher_rank;
+      found.push_back(launched && of_file[member.file] == 1 ? static_cast<std::uint32_t>(*launched)
+                                                            : *member.rank);
+    }
+  }
+  return found;
 }
 
 }  // namespace ringside::report

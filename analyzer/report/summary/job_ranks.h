@@ -36,6 +36,12 @@ class JobRanks {
   std::vector<std::vector<std::uint32_t>> of_job_;  // by communicator
 };
 
+/// Returns the ranks in the job of these ranks of a communicator, as far as they have a trace: the
+/// launcher's numbers, where it counts what the communicator counts.
+std::vector<std::uint32_t> launched_ranks(const model::Traces& traces,
+                                          const match::Communicator& communicator,
+                                          const std::vector<std::uint32_t>& ranks);
+
 }  // namespace ringside::report
 
 #endif  // RINGSIDE_ANALYZER_REPORT_SUMMARY_JOB_RANKS_H

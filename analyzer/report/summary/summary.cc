@@ -79,11 +79,7 @@ std::string words_of(const model::Sampling& sampling) {
   if (sampling.min_bytes > 0) {
     words.push_back("messages of " + human_bytes(sampling.min_bytes) + " or more");
   }
-  std::string text;
-  for (const std::string& word : words) {
-    text += (text.empty() ? "" : ", ") + word;
-  }
-  return text;
+  return model::joined(words, words.size());
 }
 
 void add_file(const model::TraceFile& file, InputFacts& facts) {
@@ -237,6 +233,13 @@ const char* times_from_name(model::TimesFrom times_from) {
   constexpr std::array<const char*, model::kTimesFromCount> kNames = {"gpu", "proxy", "proxy_queue",
                                                                       "enqueue", "kineto"};
   return kNames[static_cast<std::size_t>(times_from)];
+}
+
+const char* trace_kind(const model::TraceFile& file) {
+  return file.recovered      ? "recovered"
+         : !file.closed      ? "not closed"
+         : file.process.dump ? "dump"
+                             : "closed";
 }
 
 std::vector<std::string> run_lines(const std::vector<match::Run>& runs) {

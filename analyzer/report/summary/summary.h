@@ -105,6 +105,9 @@ std::vector<std::string> find_gaps(const Summary& summary, const model::Traces& 
 const char* state_name(model::State state);
 const char* times_from_name(model::TimesFrom times_from);
 
+/// How the trace of a process ended: "closed", "dump", "not closed" or "recovered".
+const char* trace_kind(const model::TraceFile& file);
+
 /// A line for each run, where there are several: its number, job and start.
 std::vector<std::string> run_lines(const std::vector<match::Run>& runs);
 

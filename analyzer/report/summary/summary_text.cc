@@ -148,8 +148,13 @@ std::vector<std::string> completeness_lines(const Summary& summary) {
                     counted(inputs.unpaired, "send or receive", "sends and receives"));
   }
   if (lines.empty()) {
-    lines.emplace_back(inputs.are_dumps() ? "Dumps: nothing of them is damaged"
-                                          : "Files: all closed, nothing dropped, no bad lines");
+    const bool ran_on =
+        std::any_of(inputs.files.begin(), inputs.files.end(),
+                    [](const model::TraceFile* file) { return file->process.dump; });
+    lines.emplace_back(
+        inputs.are_dumps() ? "Dumps: nothing of them is damaged"
+        : ran_on ? "Files: closed or dumps of running processes, nothing dropped, no bad lines"
+                 : "Files: all closed, nothing dropped, no bad lines");
   }
   if (!inputs.duplicates.empty()) {
     lines.push_back("Duplicate: " + match::duplicates_text(inputs.duplicates));

@@ -46,7 +46,11 @@ export function drawBandwidth(place, points, functions) {
     const narrow = width < 520;
     const height = narrow ? 260 : 340;
     const [left, right, top, bottom] = [52, 14, 12, 40];
-    const wide = (least, most, by) => (least === most ? [least / by, most * by] : [least, most]);
+    // An axis of less than a factor of by * by is longer to both sides, else noise is a change.
+    const wide = (least, most, by) => {
+      const more = Math.sqrt(Math.max(1, by * by * least / most));
+      return [least / more, most * more];
+    };
     const sizes = wide(
         d3.min(points, (p) => Math.max(1, p.bytes)), d3.max(points, (p) => Math.max(1, p.bytes)),
         2);

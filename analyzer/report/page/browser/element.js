@@ -2,6 +2,8 @@
 
 // Parts of the page: elements, choices, and what offers figures as CSV.
 
+import {ranksText} from 'page/format';
+
 // Makes an element; texts of traces come in as text, never as markup.
 export function element(name, attributes, ...children) {
   const made = document.createElement(name);
@@ -29,7 +31,7 @@ export function commandLine(title, command) {
 export function csvText(columns, rows) {
   const quoted = (value) => {
     if (value === null || value === undefined) return '';
-    let text = String(value);
+    let text = Array.isArray(value) ? ranksText(value) : String(value);
     // A spreadsheet takes a text that begins so for a formula.
     if (typeof value === 'string' && /^[=+\-@\t\r]/.test(text) && !/^-?\d+$/.test(text))
       text = `'${text}`;

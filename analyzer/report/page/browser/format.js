@@ -35,10 +35,29 @@ export function integerText(value) {
 // A value above 0 is never written as 0.
 function numberText(value, decimals) {
   const least = 10 ** -decimals;
-  if (value > 0 && value < least / 2) return `<${least.toFixed(decimals)}`;
-  if (decimals <= 4) return value.toFixed(decimals);
-  // A probability, which is never quite 0.
+  return value > 0 && value < least / 2 ? `<${least.toFixed(decimals)}` : value.toFixed(decimals);
+}
+
+// A probability, which is never quite 0.
+function chanceText(value, decimals) {
   return value === 0 ? `<1e-${decimals}` : value < 1e-3 ? value.toExponential(1) : value.toFixed(3);
+}
+
+// A rank of which the trace does not say the number has a text.
+export function rankText(rank) { return typeof rank === 'number' ? `rank ${rank}` : rank; }
+
+// "0-3, 6", and how many more there are than `most` parts.
+export function ranksText(ranks, most = Infinity) {
+  const ordered = [...ranks].sort((a, b) => a - b);
+  const parts = [];
+  for (let i = 0; i < ordered.length; ++i) {
+    if (parts.length === most) return `${parts.join(', ')} and ${ordered.length - i} more`;
+    const first = i;
+    while (ordered[i + 1] === ordered[i] + 1) ++i;
+    if (i - first < 2) i = first;  // a range of two is written as two ranks
+    parts.push(i > first ? `${ordered[first]}-${ordered[i]}` : `${ordered[first]}`);
+  }
+  return parts.join(', ');
 }
 
 // Sentences of the data: as a sentence begins, unless it begins with a name; with the sign for
@@ -66,15 +85,22 @@ function momentText(text) {
   return Number.isNaN(date.getTime()) ? `${text} ns` : date.toISOString().slice(11, 23);
 }
 
+export function isAbsent(value) { return value === null || value.length === 0; }
+
 // A cell of a table; `column`: [key, title, shown, unit, decimals].
 export function cellText(value, column) {
   const [key, , shown, , decimals] = column;
-  if (value === null || value === '') return kNone;
+  if (isAbsent(value)) return kNone;
   if (typeof value === 'boolean') return value ? 'yes' : 'no';
   if (shown === 'moment') return momentText(value);
+  if (shown === 'rank') return rankText(value);
+  if (shown === 'ranks') return `rank${value.length > 1 ? 's' : ''} ${ranksText(value, 8)}`;
+  if (Array.isArray(value)) return ranksText(value);
+  if (key === 'cause') return value.replaceAll('_', ' ');  // a word of --fail-on
   if (typeof value === 'string') return value;
   if (shown === 'duration') return durationText(value);
   if (shown === 'bytes') return bytesText(value);
+  if (key === 'chance') return chanceText(value, decimals);
   if (shown === 'number') return numberText(value, decimals);
   return key === 'pid' ? String(value) : integerText(value);
 }

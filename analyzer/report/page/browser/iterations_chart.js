@@ -3,7 +3,7 @@
 // How long each iteration took, and who the others waited for.
 
 import {addChart, makeRoving} from 'page/chart';
-import {durationText, integerText} from 'page/format';
+import {durationText, integerText, rankText} from 'page/format';
 
 // iterations: rows of one run, by time.
 export function drawIterations(place, iterations) {
@@ -51,7 +51,7 @@ export function drawIterations(place, iterations) {
         svg, marks,
         (one) => `iteration ${integerText(one.iteration)}\n${durationText(one.ns)}` +
             (one.wait_ns === null ? '' : `\nranks waited ${durationText(Number(one.wait_ns))}`) +
-            (one.slowest ? `, mostly for ${one.slowest} (${one.host})` : ''),
+            (one.slowest !== null ? `, mostly for ${rankText(one.slowest)} (${one.host})` : ''),
         'Duration of each iteration');
     return height;
   });

@@ -4,38 +4,43 @@
 
 import {choiceOf, setChoice} from 'page/address';
 import {element} from 'page/element';
+import {rankText} from 'page/format';
+import {objects} from 'page/rows';
 import {addTable} from 'page/table';
 
 const kChoice = 'one-rank.of';
 
-function numberOf(rank) { return Number(rank.replace('rank ', '')); }
+// The columns that name one rank.
+function rankColumns(table) {
+  return table.columns.flatMap(([key], i) => key === 'rank' || key === 'slowest' ? [i] : []);
+}
 
-// The table with the rows in which the rank is named, by its number or as "rank 5".
+// The table with the rows in which "rank 5" is named.
 function rowsOf(table, rank) {
-  const column = table.columns.findIndex(([key]) => key === 'rank');
-  const number = numberOf(rank);
+  const columns = rankColumns(table);
   return {
     ...table,
     left_out: 0,
-    rows: table.rows.filter((row) => row.includes(rank) || (column >= 0 && row[column] === number))
+    rows: table.rows.filter((row) => columns.some((i) => rankText(row[i]) === rank))
   };
 }
 
 function ranksOf(data) {
   const rows = data.tables.shares ? data.tables.shares.rows : [];
-  return [...new Set(rows.map((row) => row[0]))];
+  return [...new Set(rows.map((row) => rankText(row[0])))];
 }
 
 export function hasRanks(data) { return ranksOf(data).length > 1; }
 
 export function addOneRank(place, data) {
   const ranks = ranksOf(data);
-  const worst = data.tables.stragglers_ranks.rows[0];
+  const blamed = data.health.findings.flatMap((finding) => finding.ranks || []);
+  const costly = objects(data.tables.stragglers_ranks).map((one) => one.rank);
   const tables = element('div');
   const show = (rank) => {
     tables.replaceChildren();
     for (const [key, table] of Object.entries(data.tables)) {
-      if (table.columns.some(([name]) => name === 'rank' || name === 'slowest'))
+      if (rankColumns(table).length > 0)
         addTable(tables, `one-rank_${key}`, rowsOf(table, rank));
     }
   };
@@ -56,6 +61,6 @@ export function addOneRank(place, data) {
     take(event.detail);
   });
   place.append(element('div', {class: 'bar'}, element('label', {}, 'Rank ', choose)), tables);
-  const asked = choiceOf(kChoice);
-  take(ranks.includes(asked) ? asked : worst && ranks.includes(worst[0]) ? worst[0] : ranks[0]);
+  take([choiceOf(kChoice), ...[...blamed, ...costly, ranks[0]].map(rankText)].find(
+      (rank) => ranks.includes(rank)));
 }

@@ -2,6 +2,8 @@
 
 // Tables of the data.
 
+import {rankText} from 'page/format';
+
 // Rows of a table as objects.
 export function objects(table) {
   return table.rows.map(
@@ -14,5 +16,5 @@ export function lateRanks(data) {
   if (!table) return new Set();
   return new Set(objects(table)
                      .filter((one) => one.is_straggler)
-                     .map((one) => one.rank));
+                     .map((one) => rankText(one.rank)));
 }

@@ -4,7 +4,7 @@
 
 import {addChart, fitText, legendOf, makeRoving} from 'page/chart';
 import {element} from 'page/element';
-import {durationText, integerText, percentText} from 'page/format';
+import {durationText, integerText, percentText, rankText} from 'page/format';
 
 const kShares = [
   ['transfer', 'transfer'], ['waiting', 'waiting for others'], ['enqueued', 'enqueued'],
@@ -12,14 +12,18 @@ const kShares = [
 ];
 
 export function drawShares(place, data) {
-  const bars = data.share_bars;
+  const bars = data.share_bars.map(
+      (bar) => ({
+        ...bar,
+        name: rankText(bar.first) + (bar.ranks > 1 ? ` to ${bar.last}` : ''),
+      }));
   const colours = kShares.map(([name]) => `var(--${name})`);
   place.append(element(
       'div', {class: 'bar'},
       legendOf(kShares.map(([, text]) => text), (rect, i) => rect.style('fill', colours[i]))));
   addChart(place, 'How each rank spent its time', (svg, width) => {
     const left = Math.min(
-        width < 520 ? 124 : 190, Math.max(...bars.map((bar) => bar.rank.length)) * 6.8 + 12);
+        width < 520 ? 124 : 190, Math.max(...bars.map((bar) => bar.name.length)) * 6.8 + 12);
     const height = bars.length > 24 ? 14 : 20;
     const x = d3.scaleLinear([0, 100], [left, width - 14]);
     svg.append('g')
@@ -54,7 +58,7 @@ export function drawShares(place, data) {
                         .attr('dy', '.35em')
                         .attr('text-anchor', 'end')
                         .classed('strong', bar.is_straggler)
-                        .text(fitText(bar.rank, left - 8)));
+                        .text(fitText(bar.name, left - 8)));
     const marks = svg.selectAll('.part')
                       .data(parts)
                       .enter()
@@ -67,7 +71,7 @@ export function drawShares(place, data) {
                       .style('fill', (part) => colours[part.column]);
     makeRoving(
         svg, marks,
-        (part) => `${part.bar.rank}${part.bar.ranks > 1 ? ` (${part.bar.ranks} ranks)` : ''}\n` +
+        (part) => `${part.bar.name}${part.bar.ranks > 1 ? ` (${part.bar.ranks} ranks)` : ''}\n` +
             `${part.text}: ${percentText(part.percent)}, ${durationText(part.ns)}`,
         'How each rank spent its time');
     return 26 + bars.length * height;

@@ -4,7 +4,7 @@
 
 import {choiceOf, setChoice} from 'page/address';
 import {csvButton, csvText, element} from 'page/element';
-import {cellText, integerText, kNone} from 'page/format';
+import {cellText, integerText, isAbsent, kNone} from 'page/format';
 
 const kRowsAtFirst = 20;
 
@@ -13,9 +13,13 @@ function glossaryText(id) {
   return document.getElementById(id).nextElementSibling.textContent.replace(/\s+/g, ' ').trim();
 }
 
-// The place at which the figure of a column is defined, by the column's key.
+// The place at which the figure of a column is defined: by the column's key, or by its table and key
+// where the key is another figure elsewhere.
 const kDefinitions = {
-  bytes: 'message',
+  'bandwidth.bytes': 'message',
+  'critical-path_operations.bytes': 'message',
+  'iterations_period.bytes': 'message',
+  'kinds.bytes': 'message',
   time_median_ns: 'time',
   time_p99_ns: 'time',
   wall_median_ns: 'wall',
@@ -31,13 +35,15 @@ const kDefinitions = {
   times_from: 'times-from',
   on_some_ranks: 'time',
   ranks_inferred: 'busbw',
-  span_ns: 'shares',
-  transfer_ns: 'shares',
-  waiting_ns: 'shares',
-  enqueued_ns: 'shares',
-  outside_ns: 'shares',
-  undivided: 'shares',
-  others_waited_ns: 'others-waited',
+  'shares.span_ns': 'shares',
+  'shares.transfer_ns': 'shares',
+  'shares.waiting_ns': 'shares',
+  'shares.enqueued_ns': 'shares',
+  'shares.outside_ns': 'shares',
+  'shares.undivided': 'shares',
+  'shares.operations': 'operations',
+  'traces.operations': 'operations',
+  'runs.operations': 'operations',
   cost_percent: 'cost',
   own_ns: 'own-time',
   own_ratio: 'own-time',
@@ -49,43 +55,34 @@ const kDefinitions = {
   transfer_percent: 'link-wait',
   flush_percent: 'link-wait',
   slow_factor: 'slower',
-  duration_ns: 'iteration',
-  busy_ns: 'busy',
-  wait_ns: 'waiting',
+  'iterations_iterations.iteration': 'iteration',
+  'iterations_iterations.duration_ns': 'iteration',
+  'iterations_iterations.busy_ns': 'communicating',
+  'iterations_iterations.wait_ns': 'waiting',
   verdict: 'verdict',
-  waited_ns: 'waited',
+  matched: 'verdict',
+  missing: 'verdict',
+  'hang_stuck.waited_ns': 'waited',
+  'hang_ranks.waited_ns': 'waited',
+  'stragglers_ranks.waited_ns': 'wait',
   uncertainty_ns: 'uncertainty',
   most_uncertainty_ns: 'uncertainty',
   offset_ns: 'uncertainty',
   drift_ppb: 'uncertainty',
   dropped: 'dropped',
-  operations: 'operations',
-  nranks: 'ranks',
-  iteration: 'iteration',
-  matched: 'verdict',
-  missing: 'verdict',
-};
-
-// The same key, but another figure.
-const kDefinitionsOfTable = {
-  traces: {bytes: null},
-  network_links: {bytes: null},
-  stragglers_ranks: {waited_ns: 'wait'},
 };
 
 function definitionOf(tableKey, key) {
-  const own = kDefinitionsOfTable[tableKey.replace('one-rank_', '')] || {};
-  return key in own ? own[key] : kDefinitions[key];
+  return kDefinitions[`${tableKey.replace('one-rank_', '')}.${key}`] || kDefinitions[key];
 }
 
 function isNumeric(column) {
-  return column[2] !== 'text';
+  return !['text', 'rank', 'ranks'].includes(column[2]);
 }
 
 // Absent values are last in either direction.
 function compareCells(a, b, direction) {
-  const absent = (value) => value === null || value === '';
-  if (absent(a) || absent(b)) return absent(a) - absent(b);
+  if (isAbsent(a) || isAbsent(b)) return isAbsent(a) - isAbsent(b);
   if (typeof a === 'number' && typeof b === 'number') return direction * (a - b);
   const exact = /^-?\d+$/;
   if (exact.test(a) && exact.test(b)) {
@@ -138,11 +135,11 @@ function tableRow(table, row) {
 }
 
 // Appends the table under its title. Columns in which nothing is known are left out of sight, not
-// of the CSV.
+// of the CSV; those that give way are behind a button where the table is too wide for the page.
 export function addTable(place, key, given, title) {
   if (!given || given.rows.length === 0) return false;
   const seen =
-      given.columns.map((column, i) => given.rows.some((row) => row[i] !== null && row[i] !== ''));
+      given.columns.map((column, i) => given.rows.some((row) => !isAbsent(row[i])));
   const pick = (row) => row.filter((value, i) => seen[i]);
   const table = {columns: pick(given.columns), rows: given.rows.map(pick)};
   const sort = choiceOf(`${key}.sort`);
@@ -150,9 +147,14 @@ export function addTable(place, key, given, title) {
     sort: table.columns.findIndex((column) => column[0] === sort.replace(/^-/, '')),
     direction: sort.startsWith('-') ? -1 : 1,
     all: false,
+    allColumns: false,
+    hidden: 0,  // of `giving`
     word: choiceOf(`${key}.filter`),
     heads: []
   };
+  const giving = (given.gives_way || [])
+                     .map((key) => table.columns.findIndex((column) => column[0] === key))
+                     .filter((i) => i >= 0);
   const body = element('tbody');
   const sideways = element('span', {class: 'note sideways', hidden: ''}, 'more columns to the right →');
   const count = element('span', {class: 'note', 'aria-live': 'polite'});
@@ -163,6 +165,34 @@ export function addTable(place, key, given, title) {
       draw();
     }
   });
+
+  const columns = element('button', {
+    type: 'button',
+    class: 'columns',
+    onclick: () => {
+      state.allColumns = !state.allColumns;
+      fit();
+    }
+  });
+
+  function hideColumns(count) {
+    state.hidden = count;
+    for (const row of scroll.querySelectorAll('tr'))
+      giving.forEach((at, i) => { row.cells[at].hidden = i < count; });
+  }
+
+  // Hides no more columns than it must.
+  function fit() {
+    hideColumns(0);
+    while (!state.allColumns && state.hidden < giving.length &&
+           scroll.scrollWidth > scroll.clientWidth)
+      hideColumns(state.hidden + 1);
+    columns.hidden = state.hidden === 0 && !state.allColumns;
+    columns.textContent = state.allColumns ?
+        'Fewer columns' :
+        `${state.hidden} more ${state.hidden === 1 ? 'column' : 'columns'}`;
+    showWidth();
+  }
 
   function draw() {
     let rows = table.rows;
@@ -178,6 +208,7 @@ export function addTable(place, key, given, title) {
     }
     const shown = state.all ? rows : rows.slice(0, kRowsAtFirst);
     body.replaceChildren(...shown.map((row) => tableRow(table, row)));
+    hideColumns(state.hidden);
     state.heads.forEach((head, i) => {
       if (i === state.sort)
         head.setAttribute('aria-sort', state.direction > 0 ? 'ascending' : 'descending');
@@ -220,7 +251,7 @@ export function addTable(place, key, given, title) {
     sideways.hidden = scroll.scrollLeft + scroll.clientWidth >= scroll.scrollWidth - 1;
   };
   scroll.addEventListener('scroll', showWidth);
-  new ResizeObserver(showWidth).observe(scroll);
+  new ResizeObserver(fit).observe(scroll);
   place.append(
       element(
           'h3', {id: `table-${key}`}, title || given.title,
@@ -233,7 +264,7 @@ export function addTable(place, key, given, title) {
               '#')),
       scroll,
       element(
-          'div', {class: 'bar'}, count, sideways, more, filter,
+          'div', {class: 'bar'}, count, sideways, columns, more, filter,
           csvButton(key, () => csvText(given.columns.map((column) => column[0]), given.rows))));
   draw();
   return true;

@@ -74,7 +74,7 @@ export function drawWaitMap(place, data, given) {
       if (to > from && data.merge_command) {
         command.replaceChildren(commandLine(
             `Timeline of iteration ${columnText(map, map.columns[cell.column])}`,
-            data.merge_command.replace('{from}', from).replace('{to}', to)));
+            data.merge_command.replaceAll('{from}', from).replace('{to}', to)));
       }
     },
   });
