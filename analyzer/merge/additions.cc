@@ -30,7 +30,6 @@ struct Known {
   facts::OperationFacts facts;
   std::vector<facts::RankTimes> rows;
   std::vector<SliceEnd> ends;  // by row; of ranks that waited
-  std::optional<std::int64_t> late_ns;
 };
 
 class Adder {
@@ -67,8 +66,20 @@ class Adder {
     return alignment_.to_common_ns(part.file, time_ns);
   }
 
-  void add_end(std::uint32_t file, std::uint64_t operation, std::int64_t at_ns, bool begins) {
-    processes_[file]->arrow_ends.push_back({operation, at_ns, arrows_, begins});
+  std::uint32_t process_of(std::uint32_t file) const {
+    return static_cast<std::uint32_t>(processes_[file] - first_);
+  }
+
+  void add_begin(const match::Part& part, std::int64_t at_ns) {
+    ++arrows_;
+    processes_[part.file]->arrow_ends.push_back(
+        {part.operation, at_ns, arrows_, process_of(part.file), true});
+  }
+
+  // `from` is the file where the last arrow begins.
+  void add_end(std::uint32_t file, std::uint64_t operation, std::int64_t at_ns,
+               std::uint32_t from) {
+    processes_[file]->arrow_ends.push_back({operation, at_ns, arrows_, process_of(from), false});
   }
 
   // Adds what each rank surely waited, and an arrow from the arrival of the rank that it waited for
@@ -94,15 +105,13 @@ class Adder {
           std::max(subtract_saturating(row.best_wait_ns, row.wait.least_ns),
                    subtract_saturating(row.wait.most_ns, row.best_wait_ns));
       processes_[row.file]->waits.push_back(
-          {ends[i].operation, until_ns, uncertainty_ns,
-           static_cast<std::uint32_t>(processes_[last.file] - first_)});
+          {ends[i].operation, until_ns, uncertainty_ns, process_of(last.file)});
       if (has_arrows && end_ns > last.arrival_ns + kRounding_ns) {
         if (!has_begun[row.waits_for]) {
           has_begun[row.waits_for] = true;
-          ++arrows_;
-          add_end(last.file, matches_.parts[last.part].operation, last.arrival_ns, true);
+          add_begin(matches_.parts[last.part], last.arrival_ns);
         }
-        add_end(row.file, ends[i].operation, end_ns, false);
+        add_end(row.file, ends[i].operation, end_ns, last.file);
       }
     }
   }
@@ -126,9 +135,8 @@ class Adder {
       return;
     }
     if (end_ns > begin_ns + kRounding_ns) {
-      ++arrows_;
-      add_end(from.file, from.operation, begin_ns, true);
-      add_end(to.file, to.operation, end_ns, false);
+      add_begin(from, begin_ns);
+      add_end(to.file, to.operation, end_ns, from.file);
     }
   }
 
@@ -181,47 +189,6 @@ std::string communicator_text(const match::Communicator& communicator) {
   return communicator.name.empty() ? communicator.hash : communicator.name;
 }
 
-std::int64_t margin_ns(const std::vector<facts::RankTimes>& rows) {
-  return subtract_saturating(rows.back().arrival_ns, rows[rows.size() - 2].arrival_ns);
-}
-
-// By how much its last rank surely was the last, where every rank needs every other.
-std::optional<std::int64_t> lateness_ns(const facts::Facts& facts, std::size_t index,
-                                        const facts::OperationFacts& known,
-                                        const std::vector<facts::RankTimes>& rows) {
-  if (known.is_impossible || !known.has_all_ranks) {
-    return std::nullopt;
-  }
-  const auto margin = facts::margin_of_last(rows);
-  const bool is_late =
-      margin && margin->least_ns > 0 && facts.flow_of(index, rows).flow == facts::Flow::kAll;
-  return is_late ? std::optional(margin_ns(rows)) : std::nullopt;
-}
-
-using Late = std::vector<std::pair<std::int64_t, std::size_t>>;  // less is later
-
-void add_late_marks(const facts::Facts& facts, std::size_t count, Late late,
-                    const std::vector<ProcessPlan*>& processes) {
-  const match::Matches& matches = facts.matches();
-  std::vector<facts::RankTimes> rows;
-  count = std::min(count, late.size());
-  std::partial_sort(late.begin(), late.begin() + static_cast<std::ptrdiff_t>(count), late.end());
-  late.resize(count);
-  for (const auto& [negative_ns, i] : late) {
-    const match::MatchedOperation& operation = matches.operations[i];
-    facts.ranks_of(i, rows);
-    ProcessPlan& process = *processes[rows.back().file];
-    const auto callers = match::callers_of(facts.traces(), matches, operation);
-    const char* const did = rows.back().has_execution ? " began " : " called ";
-    process.marks.push_back(
-        {rows.back().arrival_ns,
-         "late: " + process.label + did + match::operation_text(facts.traces(), operation) +
-             " of " + communicator_text(matches.communicators[operation.communicator]) + ' ' +
-             report::fixed(static_cast<double>(margin_ns(rows)) / 1e6, 3) + " ms after all others" +
-             (callers.empty() ? "" : ", called at " + match::call_sites(facts.traces(), callers))});
-  }
-}
-
 void add_findings(const facts::Facts& facts, std::size_t count,
                   const std::vector<ProcessPlan*>& processes) {
   const model::Traces& traces = facts.traces();
@@ -230,16 +197,21 @@ void add_findings(const facts::Facts& facts, std::size_t count,
   const std::vector<match::Judgement>& judgements = facts.judgements();
   for (const auto& findings : match::find_findings(traces, matches, judgements, count)) {
     for (const std::size_t i : findings.described) {
-      if (match::gravity(judgements[i].verdict) < 2) {
+      const match::MatchedOperation& operation = matches.operations[i];
+      const auto parts = match::parts_of(matches, operation);
+      // What a rank has not recorded may lie before its recording, or be why the others are stuck.
+      const bool is_in_flight = std::any_of(parts.begin(), parts.end(), [&](const auto& part) {
+        return !match::operation_of(traces, part).end_ns;
+      });
+      if (match::gravity(judgements[i].verdict) < 2 && !is_in_flight) {
         continue;
       }
-      const match::MatchedOperation& operation = matches.operations[i];
       const std::string text = std::string(match::verdict_name(judgements[i].verdict)) + ": " +
                                match::describe(traces, matches, judgements, i) + " (" +
                                communicator_text(matches.communicators[operation.communicator]) +
                                ')';
       std::optional<std::uint32_t> member;  // a rank of a group has several parts
-      for (const match::Part& part : match::parts_of(matches, operation)) {
+      for (const match::Part& part : parts) {
         const model::Operation one = match::operation_of(traces, part);
         const auto time_ns = one.enqueue_start_ns ? one.enqueue_start_ns : one.start_ns;
         if (time_ns && member != part.member) {
@@ -260,7 +232,6 @@ void add_additions(const facts::Facts& facts, const PlanOptions& options, Plan& 
   constexpr std::size_t kParts = std::size_t{1} << 17;
   const auto& operations = facts.matches().operations;
   Adder adder(facts, options.has_arrows, plan);
-  Late late;
   std::vector<Known> known;
   std::vector<match::Executions> executions(core_count());
   std::size_t end = 0;
@@ -279,15 +250,11 @@ void add_additions(const facts::Facts& facts, const PlanOptions& options, Plan& 
                             find_ends(facts, seen, made.ends);
                             made.facts = seen.facts;
                             made.rows.swap(seen.rows);
-                            made.late_ns = lateness_ns(facts, seen.index, seen.facts, made.rows);
                           });
     });
     for (std::size_t i = begin; i < end; ++i) {
       if (!match::disagrees(facts.judgements()[i])) {
         adder.add(i, known[i - begin]);
-      }
-      if (known[i - begin].late_ns) {
-        late.emplace_back(-*known[i - begin].late_ns, i);
       }
     }
   }
@@ -314,7 +281,6 @@ void add_additions(const facts::Facts& facts, const PlanOptions& options, Plan& 
       }
     }
   }
-  add_late_marks(facts, options.marks, std::move(late), processes);
   add_findings(facts, options.marks, processes);
 }
 

@@ -23,7 +23,7 @@ namespace ringside::merge {
 struct PlanOptions {
   bool is_part = false;  // only what belongs to the operations that are there
   bool has_arrows = true;
-  std::size_t marks = 10;  // of late arrivals, and of findings of each communicator; at most
+  std::size_t marks = 10;  // of findings of each communicator, at most
 };
 
 /// A rank waits in an operation, from its start on.
@@ -39,6 +39,7 @@ struct ArrowEnd {
   std::uint64_t operation = 0;
   std::int64_t at_ns = 0;
   std::uint64_t arrow = 0;  // from 1; one that begins may end several times
+  std::uint32_t from = 0;   // where it begins, by its place in the plan
   bool begins = false;
   bool is_of_kernel = false;  // from a kernel in a trace of PyTorch's
 };

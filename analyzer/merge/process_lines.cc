@@ -281,12 +281,12 @@ void ProcessLines::append_additions(std::uint64_t operation, std::uint32_t tid,
       continue;
     }
     has_extended_arrow_[next_arrow_end_] = true;
-    Appender text(output, kWords_bytes + slice_start_.size());
-    begin_slice(tid, at_ns, at_ns,
-                end.is_of_kernel ? "kernel"
-                : end.begins     ? "releases"
-                                 : "released",
-                text);
+    name_.assign(end.is_of_kernel ? "kernel" : end.begins ? "releases" : "released by ");
+    if (!end.is_of_kernel && !end.begins) {
+      name_.append(plan_.processes[end.from].label);
+    }
+    Appender text(output, kWords_bytes + slice_start_.size() + Appender::quoted_bytes(name_));
+    begin_slice(tid, at_ns, at_ns, name_, text);
     text.put(",\"args\":{},\"bind_id\":")
         .hex(kArrowBit | end.arrow)
         .put(end.begins ? ",\"flow_out\":true},\n" : ",\"flow_in\":true},\n");

@@ -159,7 +159,7 @@ void link(const model::Traces& traces, const align::Alignment& alignment,
       // Not before the kernel's start, which it leads from.
       const std::int64_t at_ns =
           std::max(alignment.to_common_ns(process.file, *operation.start_ns), kernel_ns);
-      process.arrow_ends.push_back({operation.id, at_ns, made.arrow, false, true});
+      process.arrow_ends.push_back({operation.id, at_ns, made.arrow, planned.process, false, true});
     }
   }
 }
