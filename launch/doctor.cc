@@ -64,7 +64,7 @@ class Judge {
       const bool is_too_new = facts_.plugin.error.find("version `GLIBC") != std::string::npos;
       problem("plugin", facts_.plugin_path + " cannot be loaded: " + facts_.plugin.error,
               is_too_new ? "build it on this system, or on the oldest that is to run it"
-              : is_cut_off(facts_.plugin_path)
+              : !is_whole_library(facts_.plugin_path)
                   ? "install it again"
                   : "`ldd` of it says what is missing; build it on this system");
     } else if (!facts_.plugin.is_ringside || facts_.plugin.interfaces.empty()) {

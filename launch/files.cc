@@ -122,7 +122,7 @@ std::string find_plugin() {
   return {};
 }
 
-bool is_cut_off(const std::string& path) {
+bool is_whole_library(const std::string& path) {
   std::ifstream file(path, std::ios::binary | std::ios::ate);
   const auto size = static_cast<std::uint64_t>(std::max<std::streamoff>(file.tellg(), 0));
   const auto is_within = [size](std::uint64_t at, std::uint64_t bytes) {
@@ -131,7 +131,7 @@ bool is_cut_off(const std::string& path) {
   Elf64_Ehdr header{};
   if (!file.seekg(0) || !file.read(reinterpret_cast<char*>(&header), sizeof header) ||
       std::memcmp(header.e_ident, ELFMAG, SELFMAG) != 0) {
-    return false;  // no library at all, which the loader says
+    return false;
   }
   bool is_whole = is_within(header.e_phoff, std::uint64_t{header.e_phnum} * sizeof(Elf64_Phdr)) &&
                   is_within(header.e_shoff, std::uint64_t{header.e_shnum} * header.e_shentsize);
@@ -141,7 +141,7 @@ bool is_cut_off(const std::string& path) {
     is_whole = !!file.read(reinterpret_cast<char*>(&part), sizeof part) &&
                (part.p_type != PT_LOAD || is_within(part.p_offset, part.p_filesz));
   }
-  return !is_whole;
+  return is_whole;
 }
 
 bool write_whole(int file, std::string_view text) {

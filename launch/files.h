@@ -26,9 +26,9 @@ std::vector<std::string> plugin_places(const std::string& directory);
 /// The plugin that belongs to this executable; "" if it is at none of its places.
 std::string find_plugin();
 
-/// Whether a library ends before what its headers say of it: a copy that was broken off. Whoever
-/// loads it may die of SIGBUS, where a page has no bytes of the file.
-bool is_cut_off(const std::string& path);
+/// Whether it is a library, and has all bytes that its headers say. Whoever loads a copy that was
+/// broken off may die of SIGBUS, where a page has no bytes of the file.
+bool is_whole_library(const std::string& path);
 
 /// Writes all of a text to an open file. False, with the reason in errno, if that cannot be done; a
 /// part may be written then.

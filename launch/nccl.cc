@@ -141,8 +141,8 @@ bool hides_broadcasts(int version) {
 }
 
 ProfilerPlugin look_at_plugin(const std::string& path) {
-  if (is_cut_off(path)) {
-    return {{}, false, "the file is cut off, and may kill the job"};
+  if (!is_whole_library(path)) {
+    return {{}, false, "the file is no library, or is cut off, and may kill the job"};
   }
   Answer answer = ask_child([&path]() -> std::string {
     void* const library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);

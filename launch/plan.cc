@@ -27,8 +27,9 @@ std::string plugin_of(const PlanOptions& options, std::string& error) {
     error = std::string(kPluginName) + " is not where it is installed; name it with --plugin FILE";
   } else if (access(plugin.c_str(), R_OK) != 0) {
     error = plugin + ": there is no such plugin that can be read";
-  } else if (is_cut_off(plugin)) {
-    error = plugin + ": the file is cut off, and may kill the job: install it again";
+  } else if (!is_whole_library(plugin)) {
+    error =
+        plugin + ": the file is no library, or is cut off, and may kill the job: install it again";
   }
   return plugin;
 }

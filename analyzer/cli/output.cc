@@ -91,6 +91,29 @@ bool page(const std::string& text) {
   return true;
 }
 
+// "FILE: what is said": what is said of several files is said once, with the first of them.
+std::vector<std::string> said_once(const std::vector<std::string>& texts) {
+  const auto words_of = [](const std::string& text) {
+    return std::string_view(text).substr(std::min(text.find(": "), text.size()));
+  };
+  std::map<std::string_view, std::size_t> files_of;  // by what is said of them
+  for (const std::string& text : texts) {
+    ++files_of[words_of(text)];
+  }
+  std::vector<std::string> once;
+  once.reserve(files_of.size());
+  for (const std::string& text : texts) {
+    const std::string_view words = words_of(text);
+    const std::size_t files = std::exchange(files_of[words], 0);
+    if (files > 0) {
+      once.push_back(text.substr(0, text.size() - words.size()) +
+                     (files > 1 ? " and " + report::counted(files - 1, "more file") : "") +
+                     std::string(words));
+    }
+  }
+  return once;
+}
+
 }  // namespace
 
 bool print(std::string_view text) {
@@ -138,29 +161,22 @@ bool show(const std::string& text, std::string_view format) {
 }
 
 void print_problems(const model::Problems& problems, const std::vector<std::string>& notes) {
-  // A note on several files is printed once, with the first of them.
-  std::map<std::string_view, std::size_t> files_of;  // by what is said of them
-  for (const std::string_view one : notes) {
-    ++files_of[one.substr(std::min(one.find(": "), one.size()))];
+  for (const std::string& one : said_once(notes)) {
+    note("note: " + one);
   }
-  for (const std::string_view one : notes) {
-    const std::string_view said = one.substr(std::min(one.find(": "), one.size()));
-    const std::size_t files = std::exchange(files_of[said], 0);
-    if (files > 0) {
-      note("note: " + std::string(one.substr(0, one.size() - said.size())) +
-           (files > 1 ? " and " + report::counted(files - 1, "more file") : std::string()) +
-           std::string(said));
-    }
+  std::vector<std::string> files;
+  files.reserve(problems.files().size());
+  for (const model::Problem& file : problems.files()) {
+    files.push_back(file.path + ": " + file.reason);
   }
-  constexpr std::size_t kFilesTold = 20;
-  const std::vector<model::Problem>& files = problems.files();
-  for (std::size_t i = 0; i < std::min(files.size(), kFilesTold); ++i) {
-    tell("error: " + files[i].path + ": " + files[i].reason);
+  files = said_once(files);
+  constexpr std::size_t kMostSaid = 20;
+  for (std::size_t i = 0; i < std::min(files.size(), kMostSaid); ++i) {
+    tell("error: " + files[i]);
   }
-  if (files.size() > kFilesTold) {
-    tell("error: " + std::to_string(files.size() - kFilesTold) +
-         " more files could not be used; the last is " + files.back().path + ": " +
-         files.back().reason);
+  if (files.size() > kMostSaid) {
+    tell("error: " + std::to_string(files.size() - kMostSaid) +
+         " more files could not be used; the last is " + files.back());
   }
   for (const model::Problem& problem : problems.lines()) {
     tell("error: " + problem.path + (problem.line > 0 ? ':' + std::to_string(problem.line) : "") +

@@ -58,7 +58,8 @@ std::string hint_for(const CLI::App& command, const std::string& option) {
     return app.get_option_no_throw(name) != nullptr;
   };
   for (const char* const format : {"json", "csv", "markdown"}) {
-    if (option == std::string("--") + format && has(command, "--format")) {
+    if (option == std::string("--") + format && has(command, "--format") &&
+        command.get_option("--format")->get_description().find(format) != std::string::npos) {
       return std::string("; --format ") + format + " does that";
     }
   }
@@ -114,14 +115,15 @@ std::string unexpected(const CLI::App& command, const std::string& given) {
 
 // The library's words for what is wrong with an option, as a sentence of ours.
 std::string reworded(std::string text) {
-  static const std::array<std::pair<std::regex, const char*>, 14> wordings = {{
+  static const std::array<std::pair<std::regex, const char*>, 15> wordings = {{
       {std::regex(R"(: At least (\d+) required but received (\d+)$)"), ": give $1 or more, not $2"},
       {std::regex(R"(: At Most (\d+) required but received (\d+)$)"), ": give $1 at most, not $2"},
       {std::regex(R"(: 1 required (\w+).* missing$)"), ": it needs a value ($1)"},
       {std::regex(R"(^Could not convert: (\S+) = (.*)$)"), "$1: $2 is no number"},
       {std::regex(R"(^(\S+) excludes (\S+)$)"), "$1 and $2 exclude each other"},
       {std::regex(R"(^(\S+) requires (\S+)$)"), "$1 goes with $2"},
-      {std::regex(R"(^(\S+) was given a disallowed flag override$)"), "$1 takes no value"},
+      {std::regex(R"(^(\S+) was given a disallowed flag override$)"), "--$1 takes no value"},
+      {std::regex(R"(File is actually a directory: (.*)$)"), "$1 is a directory, not a file"},
       {std::regex(R"((\S+) unit not recognized\..*$)"), "$1 is no size, like 65536 or 64mb"},
       {std::regex(R"(Value (\S+) could not be converted to .*$)"),
        "$1 is no size, like 65536 or 64mb"},
@@ -152,8 +154,10 @@ std::string usage_error(const CLI::App* app, const CLI::Error& error) {
   const bool needs_command = command->get_require_subcommand_min() > 0;
   const auto code = static_cast<CLI::ExitCodes>(error.get_exit_code());
   // An option that is not known comes before an argument that is missing: it may be the cause.
-  const bool is_unexpected = !rest.empty() && (code == CLI::ExitCodes::ExtrasError ||
-                                               code == CLI::ExitCodes::RequiredError);
+  const bool is_unexpected =
+      !rest.empty() &&
+      (code == CLI::ExitCodes::ExtrasError || code == CLI::ExitCodes::RequiredError ||
+       (code == CLI::ExitCodes::ValidationError && rest.front().starts_with('-')));
   if (needs_command && !is_unexpected) {
     return app->help() + '\n' + words + ": say which command\n";
   }
@@ -248,6 +252,19 @@ void check_together(const CLI::App& command) {
   if (table != nullptr && table->count() > 0 &&
       command.get_option("--format")->as<std::string>() != "csv") {
     throw CLI::ValidationError("--table", "it goes with --format csv, which has one table");
+  }
+  const auto seconds = [&command](const char* name) {
+    const CLI::Option* const option = command.get_option_no_throw(name);
+    double value = 0;
+    return option != nullptr && option->count() > 0 &&
+                   CLI::detail::lexical_cast(option->results().back(), value)
+               ? std::optional(value)
+               : std::nullopt;
+  };
+  const auto from_s = seconds("--from");
+  const auto to_s = seconds("--to");
+  if (from_s && to_s && *from_s > *to_s) {
+    throw CLI::ValidationError("--from", "it is later than --to: exchange them");
   }
 }
 

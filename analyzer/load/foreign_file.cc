@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "analyzer/load/foreign_file.h"
 
+#include <filesystem>
+#include <system_error>
+
 #include "analyzer/load/imports/nccl_tests.h"
 #include "analyzer/load/imports/ras.h"
 #include "analyzer/load/kineto/kineto.h"
+#include "analyzer/load/source/byte_source.h"
 #include "analyzer/load/topology/topology_file.h"
 #include "analyzer/model/printable.h"
 
@@ -23,8 +27,9 @@ std::string foreign_file_text(std::string_view first_bytes) {
   }
   const std::size_t begin = first_bytes.find_first_not_of(" \n");
   if (begins_as_kineto(first_bytes)) {
-    return "a trace of PyTorch's profiler: give the traces of the job, and this one as `--kineto "
-           "FILE`; `ringside dependencies FILE` reads it alone";
+    return "a trace of PyTorch's profiler, and is not read here: `ringside summary`, `stragglers`, "
+           "`match` and others read a directory of them, or take it as `--kineto FILE` with the "
+           "traces of the job";
   }
   if (const std::string_view root = root_of_xml(first_bytes); !root.empty()) {
     return "XML with the root <" + model::printable(root) +
@@ -46,6 +51,17 @@ std::string foreign_file_text(std::string_view first_bytes) {
     return "a log of NCCL (NCCL_DEBUG), no trace, and is not read";
   }
   return {};
+}
+
+std::string trouble_or_kind(const std::string& path, std::string trouble,
+                            bool (*is_of_kind)(std::string_view first_bytes)) {
+  std::error_code error;
+  if (!std::filesystem::is_regular_file(path, error)) {
+    return trouble;  // a pipe would wait
+  }
+  const std::string begin = first_bytes(path);
+  const std::string other = is_of_kind(begin) ? std::string() : foreign_file_text(begin);
+  return other.empty() ? trouble : "it is " + other;
 }
 
 }  // namespace ringside::load

@@ -75,10 +75,6 @@ ReadChange read_change(const AskedChange& asked, const Job& job) {
     const std::size_t colon = one.find(':');
     const std::string kind = one.substr(0, colon);
     const std::string name = colon == std::string::npos ? "" : one.substr(colon + 1);
-    if ((kind != "rank" && kind != "host") || name.empty()) {
-      read.wrong = "--without: \"" + one + "\" is neither rank:NUMBER nor host:NAME";
-      return read;
-    }
     std::size_t found = 0;
     for (std::uint32_t rank = 0; rank < job.ranks.size(); ++rank) {
       const replay::JobRank& candidate = job.ranks[rank];

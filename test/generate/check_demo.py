@@ -89,7 +89,7 @@ def check_directories(ringside, work):
     full = work / "full"
     full.mkdir()
     (full / "mine").write_text("mine", encoding="utf-8")
-    refused = run(ringside, "demo", "late", "--dir", full, directory=work, status=2)
+    refused = run(ringside, "demo", "late", "-o", full, directory=work, status=2)
     require("is not empty" in refused.stderr, refused.stderr)
     require([file.name for file in full.iterdir()] == ["mine"], "a foreign directory was changed")
     run(ringside, "demo", "-o", "a b/c", directory=work)
@@ -101,7 +101,7 @@ def check_words(ringside, work):
     require([line.split()[0] for line in listed] == list(STORIES), f"--list: {listed}")
     wrong = run(ringside, "demo", "lat", directory=work, status=2)
     require("is not one of late, hang," in wrong.stderr, wrong.stderr)
-    quiet = run(ringside, "demo", "--quiet", "--dir", "quiet", directory=work)
+    quiet = run(ringside, "demo", "--quiet", "-o", "quiet", directory=work)
     require(quiet.stderr == "", quiet.stderr)
 
 

@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 
+#include "analyzer/load/foreign_file.h"
 #include "analyzer/load/kineto/kineto.h"
 #include "analyzer/load/kineto/kineto_trace.h"
 #include "analyzer/match/kineto/profile_trace.h"
@@ -44,7 +45,8 @@ std::vector<match::KinetoFileJoin> join_profiles(const std::vector<std::string>&
     });
     for (std::size_t i = 0; i < count; ++i) {
       if (errors[i]) {
-        problems.add_file(paths[begin + i], *errors[i]);
+        problems.add_file(paths[begin + i], load::trouble_or_kind(paths[begin + i], *errors[i],
+                                                                  load::begins_as_kineto));
         continue;
       }
       if (are_alone) {
@@ -53,7 +55,8 @@ std::vector<match::KinetoFileJoin> join_profiles(const std::vector<std::string>&
           traces.files.pop_back();
           problems.add_file(paths[begin + i],
                             "a trace of PyTorch's profiler that has no kernel of NCCL, and no call "
-                            "of torch.distributed with its arguments (record_param_comms)");
+                            "of torch.distributed with its arguments (record_param_comms); "
+                            "those that ProfilerActivity.CPU and CUDA record have them");
           continue;
         }
         joins.push_back(match::join_own_kineto(read[i], std::move(framed), traces));

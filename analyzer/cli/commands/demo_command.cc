@@ -40,7 +40,7 @@ constexpr char kDemoExample[] =
     "Examples:\n"
     "  ringside demo\ta rank that comes late\n"
     "  ringside demo hang\ta job that hangs: who has not come\n"
-    "  ringside demo slow-link --dir /tmp/demo\tits files in a directory of your choice\n"
+    "  ringside demo slow-link -o /tmp/demo\tits files in a directory of your choice\n"
     "  ringside demo --list\tthe stories\n";
 
 std::string list_of_stories() {
@@ -171,7 +171,7 @@ void add_demo(CLI::App& app, Chosen& chosen) {
       command->add_option("STORY", options->story, "late, hang, mismatch, slow-link or clean");
   story->check(CLI::IsMember(names_of_stories()))->capture_default_str();
   command
-      ->add_option("-o,--dir", options->directory,
+      ->add_option("-o,--output", options->directory,
                    "Write into this directory, which is new or empty (default: "
                    "ringside-demo-STORY here, with a number if that exists)")
       ->type_name("DIR");

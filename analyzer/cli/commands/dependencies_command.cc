@@ -10,6 +10,7 @@
 #include "analyzer/cli/analysis/analysis.h"
 #include "analyzer/cli/commands.h"
 #include "analyzer/cli/output.h"
+#include "analyzer/load/foreign_file.h"
 #include "analyzer/load/kineto/kineto.h"
 #include "analyzer/load/kineto/kineto_trace.h"
 #include "analyzer/model/parallel.h"
@@ -97,7 +98,8 @@ ExitStatus run_dependencies(const DependenciesOptions& given) {
   for (std::size_t i = 0; i < paths.size(); ++i) {
     has_read = has_read || !read[i].error;
     if (read[i].error) {
-      problems.add_file(paths[i], std::move(*read[i].error));
+      problems.add_file(paths[i],
+                        load::trouble_or_kind(paths[i], *read[i].error, load::begins_as_kineto));
     } else if (!read[i].parts.empty()) {
       const report::DependencyPart& part = read[i].parts.front();
       const auto [same, is_new] = known.try_emplace(identity_of(part), paths[i]);

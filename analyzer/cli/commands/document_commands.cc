@@ -2,6 +2,7 @@
 //
 // The commands that analyse traces and print one document.
 #include <cstdint>
+#include <regex>
 #include <set>
 #include <string>
 #include <string_view>
@@ -339,6 +340,13 @@ void add_what_if(CLI::App& app, Chosen& chosen) {
       .add_option("--without", options->asked.without,
                   "This rank or host is like the others: rank:NUMBER or host:NAME; may be repeated")
       ->type_name("WHO")
+      ->check(CLI::Validator(
+          [](const std::string& text) {
+            return std::regex_match(text, std::regex("rank:[0-9]+|host:.+"))
+                       ? ""
+                       : '"' + text + "\" is neither rank:NUMBER nor host:NAME";
+          },
+          ""))
       ->allow_extra_args(false);
   command.add_flag("--balanced", options->asked.is_balanced, "All ranks have the same work");
   command

@@ -16,6 +16,7 @@
 #include "analyzer/cli/live/live_evidence.h"
 #include "analyzer/cli/live/start_up.h"
 #include "analyzer/cli/output.h"
+#include "analyzer/load/foreign_file.h"
 #include "analyzer/load/imports/ras.h"
 #include "analyzer/metrics/hang/hang.h"
 #include "analyzer/metrics/hang/hang_selection.h"
@@ -71,7 +72,8 @@ bool add_ras_answers(const HangOptions& options, const model::Traces& traces,
       report::add_ras(ras, files[i], traces, document);
       continue;
     }
-    tell("ringside hang: " + files[i] + ": " + trouble);
+    tell("ringside hang: " + files[i] + ": " +
+         load::trouble_or_kind(files[i], trouble, load::begins_as_ras));
     if (i >= found) {
       return false;
     }
@@ -187,10 +189,12 @@ ExitStatus run_live(const HangOptions& options) {
 
 ExitStatus run_hang(const HangOptions& options) {
   if (options.inputs.empty() != options.live.are_given()) {
-    print_launch_notes("hang", {options.inputs.empty()
-                                    ? "DIR_OR_FILE is required, or which processes are meant: "
-                                      "--job, --dir, --all, --pid, --slurm, --kubectl or --hosts"
-                                    : "give files, or processes that run, not both"});
+    print_launch_notes("hang",
+                       {options.inputs.empty()
+                            ? "DIR_OR_FILE is required, or which processes are meant: "
+                              "--job, --dir, --all, --pid, --slurm, --kubectl or --hosts"
+                            : "files exclude --job, --dir, --all, --pid, --slurm, --kubectl and "
+                              "--hosts, which choose processes that run"});
     return kExitUsage;
   }
   return options.inputs.empty() ? run_live(options) : judge(options, nullptr);

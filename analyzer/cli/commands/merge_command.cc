@@ -221,7 +221,7 @@ ExitStatus run_merge(const MergeOptions& options) {
     return kExitUsage;
   }
   if (!choose_operations(options, *analysis)) {
-    return kExitUsage;
+    return kExitNoInput;
   }
   merge::PlanOptions plan_options;
   plan_options.is_part = options.top_slowest || !options.around.empty() ||

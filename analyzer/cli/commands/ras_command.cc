@@ -2,13 +2,13 @@
 #include <chrono>
 #include <cstdlib>
 #include <fstream>
+#include <regex>
 
 #include "analyzer/cli/analysis/analysis.h"
 #include "analyzer/cli/commands.h"
 #include "analyzer/cli/output.h"
 #include "analyzer/load/foreign_file.h"
 #include "analyzer/load/imports/ras.h"
-#include "analyzer/load/source/byte_source.h"
 #include "analyzer/report/ras_report.h"
 #include "live/ras_client.h"
 
@@ -44,10 +44,8 @@ ExitStatus run_ras(const RasOptions& options) {
   std::string trouble;
   if (!options.file.empty()) {
     trouble = load::load_ras(options.file, ras);
-    if (const std::string begin = load::first_bytes(options.file);
-        !trouble.empty() && !load::begins_as_ras(begin)) {
-      const std::string other = load::foreign_file_text(begin);
-      trouble = other.empty() ? trouble : "it is " + other;
+    if (!trouble.empty()) {
+      trouble = load::trouble_or_kind(options.file, trouble, load::begins_as_ras);
     }
   } else {
     source = options.address.empty() ? default_address() : options.address;
@@ -92,6 +90,12 @@ void add_ras(CLI::App& app, Chosen& chosen) {
       ->add_option("--address", options->address,
                    "The address of the service (default: NCCL_RAS_ADDR, else localhost:28028)")
       ->type_name("HOST:PORT")
+      ->check(CLI::Validator(
+          [](const std::string& text) {
+            return std::regex_match(text, std::regex(".+:[0-9]+")) ? ""
+                                                                   : text + " is not HOST:PORT";
+          },
+          ""))
       ->excludes(file);
   command->add_option("--save", options->save, "Also write the answer there, as it is")
       ->type_name("FILE")
