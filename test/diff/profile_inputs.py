@@ -162,6 +162,42 @@ def exchanges():
     return made
 
 
+def pipeline():
+    """Four ranks, three steps: each hands on to the next, as newer releases of PyTorch say it (the peer is in
+    "Rank"), and then a batch whose peers no release says."""
+    made = {}
+    for rank in range(4):
+        events = []
+
+        def call(name, peer, at_us):
+            identity = {"External id": len(events) + 1}
+            correlation = {**identity, "correlation": 500 + len(events)}
+            events.extend([
+                {"ph": "X", "cat": "cpu_op", "name": "record_param_comms", "pid": 100 + rank, "tid": 100 + rank,
+                 "ts": at_us, "dur": 10, "args": {
+                     **identity, "Collective name": name, "Rank": peer, "In msg nelems": 512,
+                     "Out msg nelems": 512, "Group size": 4, "dtype": "Float", "Process Group Name": "0"}},
+                {"ph": "X", "cat": "cuda_runtime", "name": "cudaLaunchKernelExC", "pid": 100 + rank,
+                 "tid": 100 + rank, "ts": at_us + 4, "dur": 3, "args": correlation},
+                {"ph": "X", "cat": "kernel", "name": "ncclDevKernel_SendRecv(ncclDevKernelArgsStorage<4096ul>)",
+                 "pid": rank, "tid": 20, "ts": at_us + 20, "dur": 40,
+                 "args": {**correlation, "device": rank, "stream": 20}}])
+
+        for step in range(3):
+            at_us = 1_000 + 1_000 * step + 100 * rank
+            if rank > 0:
+                call("recv", rank - 1, at_us)
+            if rank < 3:
+                call("send", rank + 1, at_us + 100)
+            call("batch_op_issue", rank, 1_700 + 1_000 * step)
+        info = {"rank": rank, "world_size": 4,
+                "pg_config": [{"pg_name": "0", "pg_desc": "default_pg", "ranks": [0, 1, 2, 3]}]}
+        made[f"profiles/rank{rank}.json"] = json.dumps(
+            {"schemaVersion": 1, "distributedInfo": info, "baseTimeNanoseconds": BASE_NS,
+             "traceEvents": events}, indent=0)
+    return made
+
+
 def cases():
     slow = "../profiles-slow-rank/profiles"
     return {
@@ -178,5 +214,6 @@ def cases():
         "profiles-other-function": ("match profiles", changed(files(ranks=4), 2, calls_another_function)),
         "profiles-begin-later": ("match profiles", files(skipped=2)),
         "profiles-kernels-only": ("summary --no-findings profiles", files(ranks=2, has_calls=False)),
+        "profiles-pipeline": ("summary profiles", pipeline()),
         "profiles-exchanges": ("summary profiles", exchanges()),
     }

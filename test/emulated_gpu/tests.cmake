@@ -93,7 +93,7 @@ endif()
 # PyTorch: nccl2 is what it means by "nccl" from 2.15 on, legacy what it meant before.
 set(torch_tests alone trainers torchrun crossing-nccl2)
 if(TARGET emulated_cupti)
-  list(APPEND torch_tests steps-ddp steps-fsdp)
+  list(APPEND torch_tests steps-ddp steps-fsdp steps-tp steps-pp)
 endif()
 foreach(implementation nccl2 legacy)
   foreach(scenario calls training profiled annotated mismatch skip stalled)
@@ -104,7 +104,7 @@ foreach(test ${torch_tests})
   add_nccl_test(torch-${test} 300)
   # What the older implementation does differently is in how it calls; a release tries the rest.
   set(labels torch)
-  if(test MATCHES "legacy$" AND NOT test STREQUAL calls-legacy)
+  if((test MATCHES "legacy$" AND NOT test STREQUAL calls-legacy) OR test STREQUAL steps-tp)
     list(APPEND labels release)
   endif()
   # Nothing of theirs is a matter of time, and half of it is one process that imports PyTorch.

@@ -170,8 +170,14 @@ class Columns {
     comm.outputs = count_at(*arguments, "Out msg nelems");
     comm.seq = count_at(*arguments, "Seq");
     comm.group_size = count_at(*arguments, "Group size");
-    comm.source = integer_at(*arguments, "Src Rank");
-    comm.destination = integer_at(*arguments, "Dst Rank");
+    // The "Rank" of a send or receive is its peer; newer releases of PyTorch say it there only.
+    const auto peer_at = [&](const char* key, std::string_view of_call) {
+      const auto peer = integer_at(*arguments, key);
+      return !peer && trace_.names.text(comm.collective) == of_call ? integer_at(*arguments, "Rank")
+                                                                    : peer;
+    };
+    comm.source = peer_at("Src Rank", "recv");
+    comm.destination = peer_at("Dst Rank", "send");
   }
 
   void add_activity(const Event& event, const object& arguments, model::GpuWork kind) {

@@ -18,16 +18,17 @@ std::vector<Direction> directions_of(const model::NameTable& names) {
   std::vector<Direction> directions;
   for (model::NameId id = 0; id < names.size(); ++id) {
     const std::string_view func = names.text(id);
-    directions.push_back(func == "Send"   ? Direction::kSend
-                         : func == "Recv" ? Direction::kReceive
-                                          : Direction::kNone);
+    directions.push_back(func == "Send"                                   ? Direction::kSend
+                         : func == "Recv"                                 ? Direction::kReceive
+                         : func == "SendRecv" || func == "batch_op_issue" ? Direction::kBatch
+                                                                          : Direction::kNone);
   }
   return directions;
 }
 
 Entry make_entry(Direction direction, const model::CallIdentity& call, std::uint32_t rank) {
   Entry entry;
-  if (direction == Direction::kNone) {
+  if (direction == Direction::kNone || direction == Direction::kBatch) {
     entry.way = call.seq ? Way::kSequence : Way::kOrder;
     entry.func = call.func;
     entry.key = call.seq.value_or(0);
@@ -200,10 +201,13 @@ AllSortedCalls sort_calls(const model::Traces& traces,
       if (place == places[file].end()) {
         continue;
       }
-      const auto& rank =
-          communicators[place->second.communicator].members[place->second.member].rank;
+      const Communicator& communicator = communicators[place->second.communicator];
+      const auto& rank = communicator.members[place->second.member].rank;
       const Direction direction = all.directions[call.func];
-      if (direction != Direction::kNone && (!rank || !call.peer)) {
+      const bool is_known =
+          direction == Direction::kNone ||
+          (direction == Direction::kBatch ? communicator.nranks == 2 : rank && call.peer);
+      if (!is_known) {
         ++unpaired[file];
         continue;
       }

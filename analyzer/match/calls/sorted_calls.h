@@ -14,7 +14,8 @@
 
 namespace ringside::match {
 
-enum class Direction : std::uint8_t { kNone, kSend, kReceive };
+/// kBatch: sends and receives in one call, whose peers are not known.
+enum class Direction : std::uint8_t { kNone, kSend, kReceive, kBatch };
 
 /// By member of one communicator: indices into TraceFile::operations, in the order of
 /// Entry::series(), and within a series in the order of the calls.

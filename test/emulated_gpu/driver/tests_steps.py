@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Steps of DDP and FSDP under PyTorch's profiler with the rows of the GPUs, joined with the traces.
+"""Steps of DDP, FSDP, TP and PP under PyTorch's profiler with the rows of the GPUs, joined with the traces.
 
 The emulated CUPTI gives the profiler kernels, copies and synchronisation with the times at which
 the emulated GPUs did them. What rank 1 and rank 2 are late for is known (torch/steps.py).
@@ -18,6 +18,9 @@ LATE_NS = 500_000_000
 RANKS = 4
 STEPS = {"ddp": ("ProfilerStep#2", "ProfilerStep#3"),
          "fsdp": ("ProfilerStep#0", "ProfilerStep#1", "ProfilerStep#2")}
+SLOW = 1
+# Of eight steps: blocks reduce five times, and the loss; four microbatches pass three borders, forth and back.
+COUNTS = {"tp": {("AllReduce", 8192): 40, ("AllReduce", 4): 8}, "pp": {("SendRecv", 2048): 192}}
 # How the first call is found that the profiler has: by the clock, where the same calls repeat.
 PROOFS = {"ddp": "clock", "fsdp": "from_start"}
 LAUNCHES = ("cudaLaunchKernel", "cuLaunchKernelEx", "cudaMemcpyAsync", "cudaMemsetAsync")
@@ -113,5 +116,26 @@ def steps(setup, implementation, wrapped):
                                                  spent.items() if ns > LATE_NS / 2})
 
 
-TESTS = {f"torch-steps-{wrapped}": functools.partial(steps, implementation=implementation, wrapped=wrapped)
+def slow(setup, implementation, wrapped):
+    """One rank's blocks take longer in each step, which the plugin's traces and PyTorch's profiles alone say."""
+    profiles, traces = setup.directory / "profiles", setup.directory / "traces"
+    profiles.mkdir()
+    run(setup, implementation, f"steps_{wrapped}", ranks=RANKS, EMUGPU_KERNEL_US="100",
+        RINGSIDE_EVENTS="coll,p2p,kernel,proxy,steps").traces()
+    said = {}
+    for path in (traces, profiles):
+        answer = json.loads(setup.run_analyzer("stragglers", path, "--format", "json", expected=(1,)))["tables"]
+        [row] = answer["slow"]["rows"]
+        check(row["who"].startswith(f"rank {SLOW} "), f"{path.name}: {row}")
+        said[path.name] = row["cost_percent"]
+    summary = json.loads(setup.run_analyzer("summary", profiles, "--format", "json"))
+    counts = {(row["function"], row["bytes"]): row["count"]
+              for communicator in summary["communicators"] for row in communicator["rows"]}
+    check(counts == COUNTS[wrapped], f"operations in the profiles: {counts}")
+    print_facts(**said)
+
+
+TESTS = {f"torch-steps-{wrapped}": functools.partial(slow, implementation=implementation, wrapped=wrapped)
+         for wrapped, implementation in (("tp", "nccl2"), ("pp", "legacy"))}
+TESTS |= {f"torch-steps-{wrapped}": functools.partial(steps, implementation=implementation, wrapped=wrapped)
          for wrapped, implementation in (("ddp", "legacy"), ("fsdp", "nccl2"))}
