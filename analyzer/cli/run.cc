@@ -129,7 +129,7 @@ std::string reworded(std::string text) {
        "$1 is no size, like 65536 or 64mb"},
       {std::regex(R"(->[^,}]*)"), ""},
       {std::regex(R"(Check (.*) value in \{(.*)\} OR \{.* FAILED$)"), "$1 is not one of $2"},
-      {std::regex(R"((\S+) not in \{(.*)\}$)"), "$1 is not one of $2"},
+      {std::regex(R"((\S*) not in \{(.*)\}$)"), "$1 is not one of $2"},
       {std::regex(R"(Value (\S+) not in range \[?(\S+) (?:to|-) ([^\s\]]+)\]?$)"),
        "$1 is not from $2 to $3"},
       {std::regex(R"((\.\d*[1-9])0{3,}\b|\.0{6}\b)"), "$1"},

@@ -92,8 +92,8 @@ def check_content(merged):
                 if key not in ("pid", "ts", "dur", "bind_id")}
 
     def is_added(event):
-        return (event["name"] in ("process_name", "process_sort_index", "releases", "released")
-                or event["name"].startswith(("ringside_merged", "waiting for "))
+        return (event["name"] in ("process_name", "process_sort_index")
+                or event["name"].startswith(("ringside_merged", "waiting for ", "release"))
                 or (event["ph"] == "i" and event["cat"] == "mark")
                 or event["tid"] >= FIRST_ROW or event["ph"] in "beC")
 
@@ -109,7 +109,7 @@ def check_content(merged):
         rows = collections.Counter(
             shown(event["cat"], event["args"]) for event in merged.by_pid[pid]
             if event["tid"] >= FIRST_ROW and event["ph"] == "X" and "for" not in event["args"]
-            and event["name"] not in ("releases", "released"))
+            and not event["name"].startswith("release"))
         expect(wanted == rows, "process", pid, "has other slices")
         # Both ends are moved, by the same but for the drift of the clock.
         moved = operations(merged.by_pid[pid])
@@ -206,7 +206,7 @@ def check_rows(merged):
                 open_slices.pop()
             expect(not open_slices or -negative_end <= open_slices[-1][0], row, "overlaps", event)
             is_wait = event["name"].startswith("waiting for rank ")
-            if is_wait or event["name"] in ("releases", "released"):
+            if is_wait or event["name"].startswith("release"):
                 expect(open_slices and "op" in open_slices[0][1]["args"], event, "is in no operation")
             waits += is_wait
             open_slices.append((-negative_end, event))
@@ -278,8 +278,10 @@ def check_job(generate, ringside, options, directory):
     expect(arrows > 0 or not tells_who, "no arrows")
     straggler = next(fault["rank"] for fault in truth["faults"] if fault["kind"] == "straggler")
     marks = [event["name"] for event in merged.events if event["ph"] == "i"]
-    expect(not tells_who or any(name.startswith(f"late: rank {straggler} ") for name in marks),
-           "no mark of who is late")
+    released_by = collections.Counter(event["name"] for event in merged.events
+                                      if event["name"].startswith("released by "))
+    expect(not tells_who or released_by.most_common(1)[0][0].startswith(f"released by rank {straggler}"),
+           "who released the others:", released_by)
     expect(("mismatch" in options) == any("size mismatch" in name for name in marks), marks)
     return path
 
@@ -411,7 +413,7 @@ def check_errors(ringside, directory, merged):
     trace = next(traces.glob("*.json"))
     run(ringside, "merge", traces, "-o", trace, "--force", status=2)
     run(ringside, "merge", directory / "nowhere", "-o", directory / "x.json", status=3)
-    run(ringside, "merge", traces, "-o", directory / "x.json", "--around", "a:b:1", status=2)
+    run(ringside, "merge", traces, "-o", directory / "x.json", "--around", "a:b:1", status=3)
     expect("merged file" in run(ringside, "summary", merged, status=3).stderr, "summary takes it")
     expect({path.name for path in directory.iterdir()} == {"traces", merged.name, "part.json"},
            "something was left behind")

@@ -146,6 +146,7 @@ def distribution(suite, roots):
     root = roots / suite
     if not (root / "made").exists():
         shutil.rmtree(root, ignore_errors=True)
+        roots.mkdir(exist_ok=True)
         done = subprocess.run(["mmdebstrap", "--quiet", "--variant=essential", "--include=rpm", suite,
                                root, f"deb {mirror()} {suite} main"], check=False)
         if done.returncode != 0:
