@@ -9,7 +9,6 @@
 #include <unordered_map>
 #include <utility>
 
-#include "analyzer/facts/common_records.h"
 #include "analyzer/facts/flow.h"
 #include "analyzer/facts/groups.h"
 #include "analyzer/match/verdict/describe.h"
@@ -310,14 +309,12 @@ void JobParts::take(const JobParts& more) {
   }
   coverage.operations += more.coverage.operations;
   coverage.seen += more.coverage.seen;
-  coverage.outside += more.coverage.outside;
 }
 
 PartsFinder::PartsFinder(const facts::Facts& facts, metrics::RowsBy by)
     : facts_(facts),
       who_(facts.traces(), facts.matches()),
       grouping_(facts.traces(), facts.matches(), by),
-      is_outside_(facts::outside_common_records(facts.matches())),
       of_thread_(core_count()) {
   for (const auto& group : facts::find_groups(facts.traces(), facts.matches())) {
     for (const std::uint32_t operation : group) {
@@ -474,10 +471,6 @@ void PartsFinder::complete(OfThread& own, const MatchedOperation& operation,
 void PartsFinder::add(std::size_t thread, std::uint32_t index, std::span<const Part> parts,
                       std::span<const model::Execution> executions) {
   OfThread& own = of_thread_[thread];
-  if (is_outside_[index]) {
-    ++own.parts.coverage.outside;
-    return;
-  }
   const MatchedOperation& operation = facts_.matches().operations[index];
   const std::size_t expected = match::ranks_expected(facts_.matches(), operation);
   const auto count_seen = [](std::span<const model::Execution> some) {
@@ -501,9 +494,14 @@ void PartsFinder::add(std::size_t thread, std::uint32_t index, std::span<const P
 }
 
 JobParts PartsFinder::take() {
-  JobParts all = std::exchange(of_thread_.front(), OfThread()).parts;
-  for (OfThread& own : std::span(of_thread_).subspan(1)) {
-    all.take(std::exchange(own, OfThread()).parts);
+  JobParts all;
+  for (OfThread& own : of_thread_) {
+    if (&own == &of_thread_.front()) {
+      all = std::move(own.parts);
+    } else {
+      all.take(own.parts);
+    }
+    own = {};
   }
   all.coverage.operations += facts_.matches().unpaired;
   return all;

@@ -43,11 +43,10 @@ struct SeenMember {
 };
 
 /// How many operations of several ranks there are, and of how many all ranks were seen to run them
-/// from start to end. Those that lie where not all ranks have records are left out, and counted.
+/// from start to end.
 struct Coverage {
   std::uint64_t operations = 0;
   std::uint64_t seen = 0;
-  std::uint64_t outside = 0;  // facts/common_records.h
 
   bool is_enough() const { return 10 * seen >= 9 * operations; }
 };
@@ -105,7 +104,6 @@ class PartsFinder {
   const facts::Facts& facts_;
   const metrics::GlobalRanks who_;
   const metrics::Grouping grouping_;
-  const std::vector<bool> is_outside_;                     // by operation, as of Coverage::outside
   std::map<std::uint32_t, std::uint32_t> first_of_group_;  // of collectives in one kernel
   std::vector<OfThread> of_thread_;
 };

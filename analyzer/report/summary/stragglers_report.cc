@@ -257,13 +257,10 @@ Document stragglers_document(const Replays& replays) {
   if (!unseen.empty()) {
     document.notes.push_back(unseen);
   }
-  const auto& [operations, seen, outside] = replays.coverage;
-  document.notes.push_back(
-      "all ranks were seen to run " + std::to_string(seen) + " of " +
-      counted(operations, "operation of several ranks", "operations of several ranks") +
-      (outside > 0 ? "; left out: " + std::to_string(outside) +
-                         " before or after what some ranks have recorded"
-                   : ""));
+  document.notes.push_back("all ranks were seen to run " + std::to_string(replays.coverage.seen) +
+                           " of " +
+                           counted(replays.coverage.operations, "operation of several ranks",
+                                   "operations of several ranks"));
   return document;
 }
 
