@@ -176,7 +176,8 @@ CLI::App& add_document(CLI::App& app, const char* name, const char* description,
   CLI::App& command = *app.add_subcommand(name, description);
   add_analysis_options(command, *options);
   command.footer(examples + statuses_of(judges));
-  command.callback([options, &chosen, make, judges, command_name = std::string(name)] {
+  command.callback([options, &command, &chosen, make, judges, command_name = std::string(name)] {
+    check_together(command);
     chosen = [options, make, judges, command_name] {
       Analysis* const analysis = keep_until_exit(analyse(*options));
       if (analysis == nullptr) {
