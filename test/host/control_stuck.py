@@ -95,7 +95,7 @@ def hang_here_and_on_hosts(case, wanted):
     _, said = case.run("hang", status=2)
     require("DIR_OR_FILE is required" in said, said)
     _, said = case.run("hang", "--all", case.traces, status=2)
-    require("not both" in said, said)
+    require("files exclude --job" in said, said)
 
 
 def webhook(case, wanted):
