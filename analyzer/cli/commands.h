@@ -65,9 +65,8 @@ std::string trouble_with(const std::string& command, const std::vector<std::stri
 ExitStatus run_words(const std::string& command, const std::vector<std::string>& words,
                      void (*add)(CLI::App& app, Chosen& chosen));
 
-/// Throws CLI::ValidationError if --table is given and the format is not CSV, or --from is later
-/// than
-/// --to.
+/// Throws CLI::ValidationError if --table is given and the format is not CSV, or if --from is later
+/// than --to.
 void check_together(const CLI::App& command);
 
 /// Makes `run(*options)` what is done if `command` is chosen. Its footer is `examples`, then its

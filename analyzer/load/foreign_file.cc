@@ -53,7 +53,7 @@ std::string foreign_file_text(std::string_view first_bytes) {
   return {};
 }
 
-std::string trouble_or_kind(const std::string& path, std::string trouble,
+std::string trouble_or_kind(const std::string& path, const std::string& trouble,
                             bool (*is_of_kind)(std::string_view first_bytes)) {
   std::error_code error;
   if (!std::filesystem::is_regular_file(path, error)) {

@@ -15,7 +15,7 @@ std::string foreign_file_text(std::string_view first_bytes);
 
 /// What is wrong with a file that an option of one kind takes: that it is another tool's file, if
 /// it is, and else `trouble`. `is_of_kind` is whether first bytes are of that kind.
-std::string trouble_or_kind(const std::string& path, std::string trouble,
+std::string trouble_or_kind(const std::string& path, const std::string& trouble,
                             bool (*is_of_kind)(std::string_view first_bytes));
 
 }  // namespace ringside::load
