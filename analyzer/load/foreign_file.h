@@ -13,8 +13,8 @@ namespace ringside::load {
 /// be a trace, or nothing is known of it.
 std::string foreign_file_text(std::string_view first_bytes);
 
-/// What is wrong with a file that an option of one kind takes: that it is another tool's file, if
-/// it is, and else `trouble`. `is_of_kind` is whether first bytes are of that kind.
+/// Returns why an option refuses a file: because another tool wrote it, else `trouble`.
+/// `is_of_kind` says whether first bytes are of the option's kind.
 std::string trouble_or_kind(const std::string& path, const std::string& trouble,
                             bool (*is_of_kind)(std::string_view first_bytes));
 

@@ -199,7 +199,7 @@ void add_findings(const facts::Facts& facts, std::size_t count,
     for (const std::size_t i : findings.described) {
       const match::MatchedOperation& operation = matches.operations[i];
       const auto parts = match::parts_of(matches, operation);
-      // What a rank has not recorded may lie before its recording, or be why the others are stuck.
+      // A lack of records may be a late recording: it is marked only where others are stuck.
       const bool is_in_flight = std::any_of(parts.begin(), parts.end(), [&](const auto& part) {
         return !match::operation_of(traces, part).end_ns;
       });

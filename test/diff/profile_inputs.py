@@ -212,6 +212,7 @@ def cases():
         "profiles-no-groups": ("summary --no-findings profiles", files(named=False, has_groups=False)),
         "profiles-host-name": ("summary --no-findings profiles", files(named=False, has_host=True)),
         "profiles-other-function": ("match profiles", changed(files(ranks=4), 2, calls_another_function)),
+        "profiles-other-function-json": ("summary --format json ../profiles-other-function/profiles", {}),
         "profiles-begin-later": ("match profiles", files(skipped=2)),
         "profiles-kernels-only": ("summary --no-findings profiles", files(ranks=2, has_calls=False)),
         "profiles-pipeline": ("summary profiles", pipeline()),

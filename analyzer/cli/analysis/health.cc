@@ -98,6 +98,7 @@ void add_commands(const CLI::App& command, const AnalysisOptions& options, const
   health.has_timeline = health.has_timeline && load::first_partial(analysis.inputs).empty();
   std::string all;
   std::string of_hang;
+  bool has_moments = false;
   for (const CLI::Option* const option : command.get_options()) {
     const std::string name = option->get_name();
     const bool is_flag = name == "--no-align";
@@ -107,6 +108,7 @@ void add_commands(const CLI::App& command, const AnalysisOptions& options, const
     }
     const bool has_hang = name != "--func" && name != "--min-bytes" && name != "--user-tag" &&
                           name != "--from" && name != "--to";
+    has_moments = has_moments || name == "--from" || name == "--to";
     for (const std::string& value : option->results()) {
       const std::string text = name + (is_flag ? "" : ' ' + launch::shell_word(value)) + ' ';
       all += text;
@@ -119,7 +121,15 @@ void add_commands(const CLI::App& command, const AnalysisOptions& options, const
     inputs += (inputs.empty() ? "" : " ") +
               launch::shell_word(input.starts_with('-') ? "./" + input : input);
   }
+  for (report::HealthFinding& one : health.findings) {
+    // A group of a profile has a name of several words.
+    std::string& around = one.finding.around;
+    around = around.empty() ? "" : launch::shell_word(around);
+  }
   report::add_commands(all + inputs, of_hang + inputs, inputs, health);
+  if (has_moments) {
+    health.merge_command.clear();  // it has moments of its own
+  }
 }
 
 std::string next_lines(const report::Health& health) {

@@ -59,7 +59,7 @@ std::vector<Position> find_positions(const model::Traces& traces,
 /// Finds positions and fronts. It has the fronts as they are when it is made.
 class PositionIndex {
  public:
-  /// Of one front.
+  /// Where a front is.
   struct Place {
     std::uint32_t position = 0;  // index into the positions
     std::uint32_t front = 0;     // index into Position::fronts

@@ -34,7 +34,7 @@ struct Sends {
   double wait_ns = 0;
 };
 
-// What the ranks of a communicator sent each other.
+// The bytes that the ranks of a communicator sent each other.
 struct Matrix {
   std::uint32_t communicator = 0;
   std::set<std::uint32_t> ranks = {};

@@ -338,20 +338,17 @@ void add_commands(const std::string& inputs, const std::string& hang_inputs,
   // Each file has a name of its own, so that all of these commands can be pasted.
   for (std::size_t i = 0; health.has_timeline && i < health.findings.size(); ++i) {
     const auto& [finding, section, command, timeline] = health.findings[i];
-    // The name of a group in a profile, as in 2 [2, 3]:AllReduce:9, is no single word of a shell.
-    const char* const quote = finding.around.find(' ') == std::string::npos ? "" : "'";
-    const std::string part =
-        !finding.around.empty() ? "--around " + (quote + finding.around + quote)
-        : finding.kind == "straggler" || finding.kind == "slow_link" ? "--top-slowest 20"
-                                                                     : "";
+    const std::string part = !finding.around.empty() ? "--around " + finding.around
+                             : finding.kind == "straggler" || finding.kind == "slow_link"
+                                 ? "--top-slowest 20"
+                                 : "";
     if (!part.empty()) {
       health.findings[i].timeline = "ringside merge -o part-" + std::to_string(i + 1) + ".json " +
                                     part + ' ' + (section == "stuck" ? hang_inputs : inputs);
     }
   }
   health.merge_command =
-      !health.has_timeline || inputs.find("--from ") != inputs.npos ||
-              inputs.find("--to ") != inputs.npos
+      !health.has_timeline
           ? ""
           : "ringside merge -o part-from-{from}.json --from {from} --to {to} " + inputs;
   health.report_command = "ringside report -o report.html " + inputs;

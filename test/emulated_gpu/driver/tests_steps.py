@@ -19,7 +19,8 @@ RANKS = 4
 STEPS = {"ddp": ("ProfilerStep#2", "ProfilerStep#3"),
          "fsdp": ("ProfilerStep#0", "ProfilerStep#1", "ProfilerStep#2")}
 SLOW = 1
-# Of eight steps: blocks reduce five times, and the loss; four microbatches pass three borders, forth and back.
+# In each of eight steps the blocks reduce five times and the loss once (TP), or four microbatches pass three
+# borders in both directions (PP).
 COUNTS = {"tp": {("AllReduce", 8192): 40, ("AllReduce", 4): 8}, "pp": {("SendRecv", 2048): 192}}
 # How the first call is found that the profiler has: by the clock, where the same calls repeat.
 PROOFS = {"ddp": "clock", "fsdp": "from_start"}
