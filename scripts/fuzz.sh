@@ -3,7 +3,7 @@
 # Fuzzes all targets with libFuzzer, AddressSanitizer and UndefinedBehaviorSanitizer, two at a time.
 #
 #   fuzz.sh [SECONDS [TARGET...]]     default: 600 seconds for each of trace, load, partial,
-#     dump, inspector, example, ras, topology, kineto, recover, request, abi
+#     dump, inspector, example, ras, topology, kineto, nccl_tests, recover, request, abi
 #
 # Findings are left in build/fuzz/findings. New inputs stay in build/fuzz/corpus; --merge=1 of
 # libFuzzer takes those from them that test/fuzz/corpus should have.
@@ -12,7 +12,7 @@ set -euo pipefail
 
 case ${1:-} in -h | --help) sed -n '3,/^[^#]/s/^# \{0,1\}//p' "$0"; exit 0 ;; esac
 cd "$(dirname "$0")/.."
-all=(trace load partial dump inspector example ras topology kineto recover request abi)
+all=(trace load partial dump inspector example ras topology kineto nccl_tests recover request abi)
 seconds=${1:-600}
 [ $# -eq 0 ] || shift
 targets=("$@")

@@ -63,14 +63,6 @@ struct RankTimes {
   std::int64_t latest_ns() const {
     return add_saturating(arrival_ns, add_saturating(open_ns, error.early_ns));
   }
-  /// The last moment at which it may have waited, if it waited no longer than `most_ns`. It began
-  /// at earliest_ns() or later: so a wait that its wall bounds may have ended as late as the wall.
-  std::int64_t waits_until_ns(std::int64_t most_ns) const {
-    const std::int64_t from_earliest_ns = add_saturating(earliest_ns(), most_ns);
-    return has_execution && most_ns >= most_wall_ns()
-               ? std::max(from_earliest_ns, add_saturating(end_ns, error.early_ns))
-               : from_earliest_ns;
-  }
 };
 
 /// How far the difference of two stamps of different ranks may be from the truth because of their

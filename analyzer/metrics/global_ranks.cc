@@ -2,6 +2,7 @@
 #include "analyzer/metrics/global_ranks.h"
 
 #include <algorithm>
+#include <limits>
 #include <map>
 #include <optional>
 #include <utility>
@@ -11,6 +12,8 @@ namespace {
 
 // A GPU of a process: the file, and its place among the file's members of a communicator.
 using GpuPlace = std::pair<std::uint32_t, std::uint32_t>;
+
+constexpr std::uint64_t kNoRank = std::numeric_limits<std::uint64_t>::max();
 
 struct Known {
   std::size_t ranks = 0;  // of the largest communicator that it is in
@@ -36,19 +39,21 @@ GlobalRanks::GlobalRanks(const model::Traces& traces, const match::Matches& matc
       }
     }
   }
-  std::map<GpuPlace, std::uint32_t> numbers;
+  // By their ranks; those without one come last.
+  std::vector<std::pair<std::uint64_t, GpuPlace>> in_order;
   for (const auto& [place, facts] : known) {
+    const auto& of_launcher = traces.files[place.first].process.launcher_rank;
+    const auto rank = of_launcher && most[place.first] == 1 ? *of_launcher : facts.rank;
+    in_order.emplace_back(rank ? *rank : kNoRank, place);
+  }
+  std::sort(in_order.begin(), in_order.end());
+  std::map<GpuPlace, std::uint32_t> numbers;
+  for (const auto& [rank, place] : in_order) {
     const model::Process& process = traces.files[place.first].process;
     numbers[place] = static_cast<std::uint32_t>(all_.size());
-    GlobalRank rank{{}, place.first};
-    if (process.launcher_rank && most[place.first] == 1) {
-      rank.label = "rank " + std::to_string(*process.launcher_rank);
-    } else if (facts.rank) {
-      rank.label = "rank " + std::to_string(*facts.rank);
-    } else {
-      rank.label = process.host + ':' + std::to_string(process.pid);
-    }
-    all_.push_back(std::move(rank));
+    all_.push_back({rank == kNoRank ? process.host + ':' + std::to_string(process.pid)
+                                    : "rank " + std::to_string(rank),
+                    place.first});
   }
   for (const auto& here : places) {
     auto& of = of_.emplace_back();

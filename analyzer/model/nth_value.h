@@ -30,6 +30,13 @@ T upper_median(std::vector<T>& values) {
   return nth_value(values, values.size() / 2);
 }
 
+/// The lower median of all but the value at `place`. `sorted` ascends and has two values or more.
+template <typename T>
+T median_of_others(const std::vector<T>& sorted, std::size_t place) {
+  const std::size_t middle = (sorted.size() - 1) / 2;
+  return sorted[middle + (place <= middle ? 1 : 0)];
+}
+
 struct Weighted {
   double value = 0;
   double weight = 0;

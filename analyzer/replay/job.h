@@ -10,6 +10,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <ranges>
 #include <span>
 #include <string>
 #include <vector>
@@ -87,6 +88,19 @@ struct Job {
   }
   std::span<const Kernel> kernels_of(const JobRank& rank) const {
     return std::span(kernels).subspan(rank.first_kernel, rank.kernel_count);
+  }
+  /// The same as indices into `kernels`.
+  static auto indices_of(const JobRank& rank) {
+    return std::views::iota(rank.first_kernel, rank.first_kernel + rank.kernel_count);
+  }
+  /// Those at one place of each iteration of `length` kernels.
+  static std::vector<std::uint32_t> indices_at(const JobRank& rank, std::uint32_t place,
+                                               std::uint32_t length) {
+    std::vector<std::uint32_t> indices;
+    for (std::uint32_t i = place; i < rank.kernel_count; i += length) {
+      indices.push_back(rank.first_kernel + i);
+    }
+    return indices;
   }
   /// The rank of a kernel, as an index into `ranks`.
   std::uint32_t rank_of(std::uint32_t kernel) const;

@@ -69,26 +69,17 @@ void sort_transfers(JobParts& parts) {
 class Joiner {
  public:
   explicit Joiner(JobParts& parts) : parts_(parts), first_(parts.kernels.size()) {
-    std::unordered_map<std::uint64_t, std::vector<std::uint32_t>> by_hash;
+    std::unordered_map<Joined, std::uint32_t, HashOfJoined> firsts;
     for (std::uint32_t i = 0; i < first_.size(); ++i) {
       first_[i] = i;
-      SeenKernel& kernel = parts.kernels[i];
+      const SeenKernel& kernel = parts.kernels[i];
       if (kernel.group == 0) {
         continue;
       }
-      std::vector<std::uint32_t>& alike =
-          by_hash[(kernel.group * 0x9e3779b97f4a7c15U) ^ (std::uint64_t{kernel.rank} << 32U) ^
-                  communicator_of(kernel)];
-      const auto same = std::find_if(alike.begin(), alike.end(), [&](std::uint32_t one) {
-        const SeenKernel& other = parts.kernels[one];
-        return other.group == kernel.group && other.rank == kernel.rank &&
-               communicator_of(other) == communicator_of(kernel);
-      });
-      if (same == alike.end()) {
-        alike.push_back(i);
-      } else {
-        first_[i] = *same;
-        join(parts.kernels[*same], kernel);
+      const std::uint32_t communicator = parts.kinds[kernel.kind].communicator;
+      first_[i] = firsts.try_emplace({kernel.group, kernel.rank, communicator}, i).first->second;
+      if (first_[i] != i) {
+        join(parts.kernels[first_[i]], kernel);
       }
     }
   }
@@ -96,9 +87,20 @@ class Joiner {
   std::uint32_t first_of(std::uint32_t kernel) const { return first_[kernel]; }
 
  private:
-  std::uint32_t communicator_of(const SeenKernel& kernel) const {
-    return parts_.kinds[kernel.kind].communicator;
-  }
+  struct Joined {
+    std::uint64_t group = 0;
+    std::uint32_t rank = 0;
+    std::uint32_t communicator = 0;
+
+    bool operator==(const Joined&) const = default;
+  };
+  struct HashOfJoined {
+    std::size_t operator()(const Joined& one) const {
+      return (one.group * 0x9e3779b97f4a7c15U) ^ (std::uint64_t{one.rank} << 32U) ^
+             one.communicator;
+    }
+  };
+
   void join(SeenKernel& first, const SeenKernel& other) const {
     first.start_ns = std::min(first.start_ns, other.start_ns);
     first.end_ns = std::max(first.end_ns, other.end_ns);
@@ -309,6 +311,7 @@ void JobParts::take(const JobParts& more) {
   }
   coverage.operations += more.coverage.operations;
   coverage.seen += more.coverage.seen;
+  coverage.seen_on_some += more.coverage.seen_on_some;
 }
 
 PartsFinder::PartsFinder(const facts::Facts& facts, metrics::RowsBy by)
@@ -485,6 +488,7 @@ void PartsFinder::add(std::size_t thread, std::uint32_t index, std::span<const P
   if (expected > 1) {
     ++own.parts.coverage.operations;
     own.parts.coverage.seen += seen >= expected ? 1 : 0;
+    own.parts.coverage.seen_on_some += 0 < seen && seen < expected ? 1 : 0;
   }
   if (operation.way == Way::kPair || operation.way == Way::kGroup) {
     add_messages(own, index, parts, executions);

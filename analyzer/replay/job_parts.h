@@ -42,13 +42,16 @@ struct SeenMember {
   std::int64_t end_ns = 0;
 };
 
-/// How many operations of several ranks there are, and of how many all ranks were seen to run them
-/// from start to end.
+/// How many operations of several ranks there are, and of how many all ranks, or some, were seen to
+/// run them from start to end.
 struct Coverage {
   std::uint64_t operations = 0;
   std::uint64_t seen = 0;
+  std::uint64_t seen_on_some = 0;
 
   bool is_enough() const { return 10 * seen >= 9 * operations; }
+  /// Where a rank is not seen, what the others waited for it is not known.
+  bool shows_waits() const { return 9 * seen_on_some <= seen; }
 };
 
 struct JobParts {

@@ -298,8 +298,7 @@ class Finder {
       double sum_ns = 0;
       double count = 0;
       double all = 0;
-      for (std::uint32_t i = place; i < one.kernel_count; i += role.length) {
-        const std::uint32_t kernel = one.first_kernel + i;
+      for (const std::uint32_t kernel : Job::indices_at(one, place, role.length)) {
         ++all;
         if (times_.is_seen[kernel]) {
           sum_ns += gpu_ns(kernel);
@@ -324,9 +323,7 @@ class Finder {
         std::sort(here.begin(), here.end(),
                   [](const OfRank& a, const OfRank& b) { return a.gpu_ns < b.gpu_ns; });
         for (std::size_t i = 0; i < here.size(); ++i) {
-          // The median of the others.
-          const std::size_t middle = (here.size() - 1) / 2;
-          const double others_ns = here[middle + (i <= middle ? 1 : 0)].gpu_ns;
+          const double others_ns = model::median_of_others(here, i).gpu_ns;
           if (others_ns > 0) {
             ratios[here[i].rank].push_back({here[i].gpu_ns / others_ns, others_ns});
           }

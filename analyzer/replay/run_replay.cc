@@ -5,6 +5,7 @@
 #include <cmath>
 #include <utility>
 
+#include "analyzer/model/nth_value.h"
 #include "analyzer/model/saturating.h"
 
 namespace ringside::replay {
@@ -17,8 +18,8 @@ std::vector<RankFigures> figures_of(const Job& job, const WhatIf& what_if) {
   std::vector<RankFigures> figures(job.ranks.size());
   for (std::size_t rank = 0; rank < job.ranks.size(); ++rank) {
     const JobRank& one = job.ranks[rank];
-    for (std::uint32_t i = one.first_kernel; i < one.first_kernel + one.kernel_count; ++i) {
-      figures[rank].own_ns = add_saturating(figures[rank].own_ns, what_if.times().own_ns[i]);
+    for (const std::uint32_t kernel : Job::indices_of(one)) {
+      figures[rank].own_ns = add_saturating(figures[rank].own_ns, what_if.times().own_ns[kernel]);
     }
     job.for_each_wait(one, [&](std::uint32_t, std::int64_t waited_ns) {
       figures[rank].waited_ns = add_saturating(figures[rank].waited_ns, waited_ns);
@@ -31,13 +32,14 @@ std::vector<RankFigures> figures_of(const Job& job, const WhatIf& what_if) {
     }
     std::sort(own_ns.begin(), own_ns.end());
     for (const std::uint32_t rank : role.ranks) {
-      // The median of the others.
-      const auto place = static_cast<std::size_t>(
-          std::lower_bound(own_ns.begin(), own_ns.end(), figures[rank].own_ns) - own_ns.begin());
-      const std::size_t middle = (own_ns.size() - 1) / 2;
-      if (own_ns.size() > 1 && own_ns[middle + (place <= middle ? 1 : 0)] > 0) {
-        figures[rank].own_ratio = static_cast<double>(figures[rank].own_ns) /
-                                  static_cast<double>(own_ns[middle + (place <= middle ? 1 : 0)]);
+      const auto place = std::lower_bound(own_ns.begin(), own_ns.end(), figures[rank].own_ns);
+      const std::int64_t others_ns =
+          own_ns.size() < 2
+              ? 0
+              : model::median_of_others(own_ns, static_cast<std::size_t>(place - own_ns.begin()));
+      if (others_ns > 0) {
+        figures[rank].own_ratio =
+            static_cast<double>(figures[rank].own_ns) / static_cast<double>(others_ns);
       }
     }
   }
@@ -75,6 +77,19 @@ RunReplay* Replays::longest() const {
         return one->job().wall_ns() < other->job().wall_ns();
       });
   return longest == runs.end() ? nullptr : longest->get();
+}
+
+std::map<std::pair<std::uint32_t, std::string>, std::int64_t> Replays::waits_by_rank() const {
+  std::map<std::pair<std::uint32_t, std::string>, std::int64_t> waits_ns;
+  for (const auto& run : runs) {
+    for (const JobRank& rank : run->job().ranks) {
+      std::int64_t& sum_ns = waits_ns[{rank.file, rank.label}];
+      for (const std::uint32_t kernel : Job::indices_of(rank)) {
+        sum_ns = add_saturating(sum_ns, run->job().waited_ns(kernel));
+      }
+    }
+  }
+  return waits_ns;
 }
 
 Replays make_replays(JobParts&& parts, const model::Traces& traces, const match::Matches& matches,

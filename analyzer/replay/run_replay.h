@@ -6,8 +6,11 @@
 #define RINGSIDE_ANALYZER_REPLAY_RUN_REPLAY_H
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "analyzer/replay/job.h"
@@ -63,6 +66,9 @@ struct Replays {
 
   /// The run that took longest; NULL if nothing ran.
   RunReplay* longest() const;
+  /// What each rank waited, for the start of the others, too, by its JobRank::file and label. Where
+  /// it waited in two operations at once, both count. To be shown if coverage.shows_waits().
+  std::map<std::pair<std::uint32_t, std::string>, std::int64_t> waits_by_rank() const;
 };
 
 Replays make_replays(JobParts&& parts, const model::Traces& traces, const match::Matches& matches,

@@ -46,7 +46,7 @@ std::vector<std::uint32_t> columns_of_time(const Job& job, WaitMap& map) {
   std::int64_t length_ns = 0;
   for (const JobRank& rank : job.ranks) {
     const std::int64_t zero_ns = job.kernels[rank.first_kernel].end_ns;
-    for (std::uint32_t i = rank.first_kernel; i < rank.first_kernel + rank.kernel_count; ++i) {
+    for (const std::uint32_t i : Job::indices_of(rank)) {
       // Those of a transfer end at the same time.
       const std::int64_t end_ns = job.kernels[i].end_ns;
       since_ns[i] = std::max<std::int64_t>(subtract_saturating(end_ns, zero_ns), 0);

@@ -18,7 +18,7 @@ void for_each_waited_for(const Job& job, std::vector<std::uint32_t> columns,
   std::vector<std::int64_t> before_ns(job.kernels.size());  // by its rank, in its column
   for (const JobRank& rank : job.ranks) {
     columns[rank.first_kernel] = kNone;  // it waits for the start of the others
-    for (std::uint32_t i = rank.first_kernel; i < rank.first_kernel + rank.kernel_count; ++i) {
+    for (const std::uint32_t i : Job::indices_of(rank)) {
       waited_ns[i] = job.waited_ns(i);
       if (i > rank.first_kernel && columns[i] == columns[i - 1]) {
         before_ns[i] = add_saturating(before_ns[i - 1], waited_ns[i - 1]);

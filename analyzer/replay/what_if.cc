@@ -46,9 +46,8 @@ WhatIf::WhatIf(const Job& job)
   for (std::size_t role = 0; role < places_.roles().size(); ++role) {
     double sum_ns = 0;
     for (const std::uint32_t rank : places_.roles()[role].ranks) {
-      const JobRank& one = job.ranks[rank];
-      for (std::uint32_t i = 0; i < one.kernel_count; ++i) {
-        sum_ns += static_cast<double>(times_.own_ns[one.first_kernel + i]);
+      for (const std::uint32_t kernel : Job::indices_of(job.ranks[rank])) {
+        sum_ns += static_cast<double>(times_.own_ns[kernel]);
       }
     }
     mean_work_ns_ += sum_ns / static_cast<double>(job.ranks.size());
@@ -111,10 +110,9 @@ void WhatIf::make_like_others(std::size_t number, const std::vector<bool>& is_ch
   std::vector<double> medians_ns(role.length);
   const auto values_of = [&](std::uint32_t rank, std::uint32_t place, bool with_estimates,
                              std::vector<std::int64_t>& values_ns) {
-    const JobRank& one = job_.ranks[rank];
-    for (std::uint32_t i = place; i < one.kernel_count; i += role.length) {
-      if (with_estimates || times_.is_seen[one.first_kernel + i]) {
-        values_ns.push_back(times_.own_ns[one.first_kernel + i]);
+    for (const std::uint32_t kernel : Job::indices_at(job_.ranks[rank], place, role.length)) {
+      if (with_estimates || times_.is_seen[kernel]) {
+        values_ns.push_back(times_.own_ns[kernel]);
       }
     }
   };
@@ -143,9 +141,7 @@ void WhatIf::make_like_others(std::size_t number, const std::vector<bool>& is_ch
       mine_ns.clear();
       values_of(rank, place, false, mine_ns);
       std::sort(mine_ns.begin(), mine_ns.end());
-      const JobRank& one = job_.ranks[rank];
-      for (std::uint32_t i = place; i < one.kernel_count; i += role.length) {
-        const std::uint32_t kernel = one.first_kernel + i;
+      for (const std::uint32_t kernel : Job::indices_at(job_.ranks[rank], place, role.length)) {
         if (times_.is_seen[kernel]) {
           std::int64_t& own_one_ns = changed.own_ns[replay_.place_of(kernel)];
           const auto was_ns = static_cast<double>(own_one_ns);
@@ -208,9 +204,8 @@ void WhatIf::balance(std::vector<std::int64_t>& own_ns) const {
       double sum_ns = 0;
       std::vector<std::uint32_t> here;  // as places in the replay
       for (const std::uint32_t rank : role.ranks) {
-        const JobRank& one = job_.ranks[rank];
-        for (std::uint32_t i = place; i < one.kernel_count; i += role.length) {
-          here.push_back(replay_.place_of(one.first_kernel + i));
+        for (const std::uint32_t kernel : Job::indices_at(job_.ranks[rank], place, role.length)) {
+          here.push_back(replay_.place_of(kernel));
           sum_ns += static_cast<double>(own_ns[here.back()]);
         }
       }
@@ -257,9 +252,8 @@ WhatIf::Changed WhatIf::change_own(const WhatIfQuestion& question, double role_w
     } else if (work_ns_[number] > role_work_ns) {
       const double factor = role_work_ns / work_ns_[number];
       for (const std::uint32_t rank : role.ranks) {
-        const JobRank& one = job_.ranks[rank];
-        for (std::uint32_t i = 0; i < one.kernel_count; ++i) {
-          std::int64_t& here_ns = changed.own_ns[replay_.place_of(one.first_kernel + i)];
+        for (const std::uint32_t kernel : Job::indices_of(job_.ranks[rank])) {
+          std::int64_t& here_ns = changed.own_ns[replay_.place_of(kernel)];
           here_ns = static_cast<std::int64_t>(factor * static_cast<double>(here_ns));
         }
       }
@@ -270,7 +264,7 @@ WhatIf::Changed WhatIf::change_own(const WhatIfQuestion& question, double role_w
 
 std::vector<std::int64_t> WhatIf::transfer_times_of(const WhatIfQuestion& question) const {
   std::vector<std::int64_t> times_ns = transfer_ns_;
-  if (question.network == Network::kPeak) {
+  if (question.is_network_peak) {
     std::map<std::uint32_t, std::vector<std::int64_t>> alike;  // by signature of the first kernel
     const auto kind_of = [&](const Transfer& one) {
       return job_.kernels[job_.kernels_of(one).front()].signature;
@@ -285,11 +279,9 @@ std::vector<std::int64_t> WhatIf::transfer_times_of(const WhatIfQuestion& questi
     for (std::size_t i = 0; i < times_ns.size(); ++i) {
       times_ns[i] = std::min(times_ns[i], alike[kind_of(job_.transfers[i])].front());
     }
-  } else if (question.network != Network::kAsItWas) {
-    const double factor =
-        question.network == Network::kInfinite ? 0 : 1 / std::max(question.network_speed, 1e-9);
+  } else if (question.network_speed != 1) {
     for (std::int64_t& time_ns : times_ns) {
-      time_ns = static_cast<std::int64_t>(factor * static_cast<double>(time_ns));
+      time_ns = static_cast<std::int64_t>(static_cast<double>(time_ns) / question.network_speed);
     }
   }
   return times_ns;
@@ -315,11 +307,10 @@ WhatIfAnswer WhatIf::ask(const WhatIfQuestion& question, std::uint32_t of) {
   answer.saved_least = std::clamp(paced, most / 2, most);
   answer.saved = (answer.saved_least + most) / 2;
   answer.saved_most = std::max(answer.saved_most, most);
-  const JobRank& one = job_.ranks[of];
   const std::uint32_t length = places_.roles()[places_.role_of(of)].length;
   std::int64_t saved_before_ns = 0;
-  for (std::uint32_t i = length - 1; i < one.kernel_count; i += length) {
-    const std::uint32_t last = replay_.place_of(one.first_kernel + i);
+  for (const std::uint32_t kernel : Job::indices_at(job_.ranks[of], length - 1, length)) {
+    const std::uint32_t last = replay_.place_of(kernel);
     const std::int64_t saved_ns = as_it_was_ns_[last] - replay_.ends_ns()[last];
     answer.saved_by_iteration.push_back(static_cast<double>(saved_ns - saved_before_ns) / all_ns);
     saved_before_ns = saved_ns;

@@ -15,13 +15,6 @@
 
 namespace ringside::replay {
 
-enum class Network : std::uint8_t {
-  kAsItWas,
-  kPeak,    // each transfer as fast as the fastest tenth of those that are alike
-  kScaled,  // WhatIfQuestion::network_speed times as fast
-  kInfinite,
-};
-
 /// The parts of a question apply together.
 struct WhatIfQuestion {
   /// Indices into Job::ranks. Their own times become those that other ranks of the same role have
@@ -29,8 +22,8 @@ struct WhatIfQuestion {
   /// become as long as the mean of the other ranks, or of all ranks if it is one role only.
   std::vector<std::uint32_t> like_others = {};
   bool is_balanced = false;  // at each place all ranks have the mean, and all roles the same work
-  Network network = Network::kAsItWas;
-  double network_speed = 1;
+  bool is_network_peak = false;  // each transfer as fast as the fastest tenth of those alike
+  double network_speed = 1;      // or so many times as fast; infinite: no time at all
 };
 
 struct WhatIfAnswer {

@@ -22,7 +22,7 @@ double percent(std::int64_t part_ns, std::int64_t whole_ns) {
   return whole_ns > 0 ? 100 * static_cast<double>(part_ns) / static_cast<double>(whole_ns) : 0;
 }
 
-Table overlap_table(const metrics::Overlap& overlap) {
+Table overlap_table(const metrics::Overlap& overlap, const std::vector<std::int64_t>& waits_ns) {
   using Rank = metrics::RankOverlap;
   const auto known = [](auto value) {
     return [value](const Rank& rank) {
@@ -30,34 +30,22 @@ Table overlap_table(const metrics::Overlap& overlap) {
       return has_times ? cell_of(std::invoke(value, rank)) : Cell();
     };
   };
-  return table_of(
-      "ranks", "Time in operations, by rank", overlap.ranks,
-      {{"rank", "rank", Shown::kRank, &Rank::label},
-       {"host", "host", &Rank::host},
-       {"operations", "operations", Shown::kInteger, &Rank::operations},
-       {"span_ns", "from first to last", Shown::kDuration, known(&Rank::span_ns)},
-       {"busy_ns", "communicating", Shown::kDuration, known(&Rank::busy_ns)},
-       {"busy_percent", "of that", Shown::kNumber, "%", 1,
-        known([](auto& rank) { return percent(rank.busy_ns, rank.span_ns); })},
-       {"waiting_ns", "waiting", Shown::kDuration,
-        known([](auto& rank) { return rank.knows_waiting() ? Cell(rank.waiting_ns) : Cell(); })},
-       {"waiting_least_ns", "at least", Shown::kDuration, known(&Rank::waiting_least_ns)},
-       {"waiting_most_ns", "at most", Shown::kDuration, known(&Rank::waiting_most_ns)},
-       {"waiting_unknown", "not known", Shown::kInteger, "operations",
-        known(&Rank::waiting_unknown)},
-       {"together_ns", "two at once", Shown::kDuration, known(&Rank::together_ns)},
-       {"summed_ns", "summed", Shown::kDuration, known(&Rank::summed_ns)},
-       {"without_times", "no times", Shown::kInteger, &Rank::without_times}},
-      {"without_times", "summed_ns", "waiting_least_ns", "waiting_most_ns", "waiting_unknown",
-       "span_ns", "host", "operations"});
-}
-
-std::string waiting_text(const metrics::RankOverlap& all) {
-  const std::string bounds =
-      human_duration(all.waiting_least_ns) + " to " + human_duration(all.waiting_most_ns);
-  return all.knows_waiting() ? "in " + human_duration(all.waiting_ns) + " (" + bounds +
-                                   ") they waited for other ranks"
-                             : "they waited for other ranks in " + bounds + " of it";
+  return table_of("ranks", "Time in operations, by rank", overlap.ranks,
+                  {{"rank", "rank", Shown::kRank, &Rank::label},
+                   {"host", "host", &Rank::host},
+                   {"operations", "operations", Shown::kInteger, &Rank::operations},
+                   {"span_ns", "from first to last", Shown::kDuration, known(&Rank::span_ns)},
+                   {"busy_ns", "communicating", Shown::kDuration, known(&Rank::busy_ns)},
+                   {"busy_percent", "of that", Shown::kNumber, "%", 1,
+                    known([](auto& rank) { return percent(rank.busy_ns, rank.span_ns); })},
+                   {"waiting_ns", "waiting", Shown::kDuration, known([&](const Rank& rank) {
+                      return waits_ns.empty() ? Cell()
+                                              : Cell(waits_ns[&rank - overlap.ranks.data()]);
+                    })},
+                   {"together_ns", "two at once", Shown::kDuration, known(&Rank::together_ns)},
+                   {"summed_ns", "summed", Shown::kDuration, known(&Rank::summed_ns)},
+                   {"without_times", "no times", Shown::kInteger, &Rank::without_times}},
+                  {"without_times", "summed_ns", "span_ns", "host", "operations"});
 }
 
 Table kinds_table(const replay::CriticalPath& path, const replay::Job& job,
@@ -208,10 +196,17 @@ void add_exposed(const model::Traces& traces, const std::vector<match::KinetoFil
 
 }  // namespace
 
-Document overlap_document(const metrics::Overlap& overlap, const match::Matches& matches,
-                          const model::Traces& traces,
+Document overlap_document(const metrics::Overlap& overlap, const replay::Replays& replays,
+                          const match::Matches& matches, const model::Traces& traces,
                           const std::vector<match::KinetoFileJoin>& profiles) {
   Document document{"overlap"};
+  auto waited_ns = replays.waits_by_rank();
+  std::vector<std::int64_t> waits_ns;
+  for (const metrics::RankOverlap& rank : overlap.ranks) {
+    if (replays.coverage.shows_waits()) {
+      waits_ns.push_back(std::min(waited_ns[{rank.file, rank.label}], rank.busy_ns));
+    }
+  }
   metrics::RankOverlap all;
   for (const metrics::RankOverlap& rank : overlap.ranks) {
     all.operations += rank.operations;
@@ -219,24 +214,26 @@ Document overlap_document(const metrics::Overlap& overlap, const match::Matches&
     all.span_ns = add_saturating(all.span_ns, rank.span_ns);
     all.busy_ns = add_saturating(all.busy_ns, rank.busy_ns);
     all.together_ns = add_saturating(all.together_ns, rank.together_ns);
-    all.waiting_ns = add_saturating(all.waiting_ns, rank.waiting_ns);
-    all.waiting_least_ns = add_saturating(all.waiting_least_ns, rank.waiting_least_ns);
-    all.waiting_most_ns = add_saturating(all.waiting_most_ns, rank.waiting_most_ns);
-    all.waiting_unknown += rank.waiting_unknown;
   }
   if (all.busy_ns == 0) {
     document.sentences.push_back("No operation has known times of execution: nothing can be said.");
   } else {
+    const std::string waited =
+        waits_ns.empty() ? ""
+                         : "; in " +
+                               human_duration(std::accumulate(waits_ns.begin(), waits_ns.end(),
+                                                              std::int64_t{0}, add_saturating)) +
+                               " of it they waited for other ranks";
     document.sentences.push_back(
         std::string("Over all ranks, ") +
         (all.without_times > 0 ? "as far as times are known, " : "") + "operations ran in " +
         human_duration(all.busy_ns) + " of " + human_duration(all.span_ns) + " (" +
-        fixed(percent(all.busy_ns, all.span_ns), 1) + " %); " + waiting_text(all) +
+        fixed(percent(all.busy_ns, all.span_ns), 1) + " %)" + waited +
         (all.together_ns == 0 ? ". No two communicators had operations at the same time."
-                              : ", and in " + human_duration(all.together_ns) +
+                              : ". In " + human_duration(all.together_ns) +
                                     " those of several communicators ran at once."));
   }
-  document.tables.push_back(overlap_table(overlap));
+  document.tables.push_back(overlap_table(overlap, waits_ns));
   using Pair = metrics::PairOverlap;
   const auto busy_ns = [&](std::uint32_t communicator) {
     const auto found = overlap.of_communicator.find(communicator);
@@ -256,15 +253,10 @@ Document overlap_document(const metrics::Overlap& overlap, const match::Matches&
        {"first_percent", "of the first", Shown::kNumber, "%", 1, share(&Pair::first)},
        {"second_percent", "of the second", Shown::kNumber, "%", 1, share(&Pair::second)}}));
   add_exposed(traces, profiles, document);
-  if (all.waiting_most_ns > 0) {
+  if (waits_ns.empty() && all.busy_ns > 0) {
     document.notes.push_back(
-        "waiting is at least and at most what the clocks, the stamps and the buffers on the way "
-        "leave open; docs/metrics.md says who waits for whom in which function");
-  }
-  if (all.waiting_unknown > 0) {
-    document.notes.push_back("in " + counted(all.waiting_unknown, "operation") +
-                             " of a rank the times contradict each other: how long it waited is in "
-                             "no figure");
+        "how long ranks waited for others is not known, since these traces do not show "
+        "all ranks of the operations");
   }
   if (all.without_times > 0) {
     document.notes.push_back("the times of " + counted(all.without_times, "operation") +

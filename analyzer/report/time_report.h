@@ -15,9 +15,10 @@
 
 namespace ringside::report {
 
-/// `profiles`: of PyTorch's profiler, which show what the GPUs computed meanwhile.
-Document overlap_document(const metrics::Overlap& overlap, const match::Matches& matches,
-                          const model::Traces& traces,
+/// `replays`: of the same traces, which say what each rank waited. `profiles`: of PyTorch's
+/// profiler, which show what the GPUs computed meanwhile.
+Document overlap_document(const metrics::Overlap& overlap, const replay::Replays& replays,
+                          const match::Matches& matches, const model::Traces& traces,
                           const std::vector<match::KinetoFileJoin>& profiles);
 
 /// What the end of a run waited for. `run`: NULL if nothing ran. `by`: operations on the path are

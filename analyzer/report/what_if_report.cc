@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <limits>
 #include <utility>
 
 #include "analyzer/report/document/numbers.h"
@@ -13,7 +14,6 @@ namespace ringside::report {
 namespace {
 
 using replay::Job;
-using replay::Network;
 using replay::WhatIf;
 using replay::WhatIfQuestion;
 
@@ -90,18 +90,15 @@ ReadChange read_change(const AskedChange& asked, const Job& job) {
     }
   }
   read.question.is_balanced = asked.is_balanced;
-  if (asked.network == "peak") {
-    read.question.network = Network::kPeak;
-  } else if (asked.network == "infinite") {
-    read.question.network = Network::kInfinite;
-  } else if (!asked.network.empty()) {
-    read.question.network = Network::kScaled;
-    read.question.network_speed = network_speed(asked.network).value_or(1);
-  }
+  read.question.is_network_peak = asked.network == "peak";
+  read.question.network_speed = network_speed(asked.network).value_or(1);
   return read;
 }
 
 std::optional<double> network_speed(const std::string& asked) {
+  if (asked == "infinite") {
+    return std::numeric_limits<double>::infinity();
+  }
   double speed = 0;
   const char* const end = asked.data() + asked.size();
   const auto [stop, error] = std::from_chars(asked.data(), end, speed);
@@ -150,9 +147,10 @@ Document what_if_document(const replay::Replays& replays, const AskedChange& ask
           worst->cost.best);
     }
     answers.add("all ranks have the same work", {.is_balanced = true});
-    answers.add("each transfer is as fast as the fastest alike", {.network = Network::kPeak});
-    answers.add("the network is twice as fast", {.network = Network::kScaled, .network_speed = 2});
-    answers.add("transfers take no time", {.network = Network::kInfinite});
+    answers.add("each transfer is as fast as the fastest alike", {.is_network_peak = true});
+    answers.add("the network is twice as fast", {.network_speed = 2});
+    answers.add("transfers take no time",
+                {.network_speed = std::numeric_limits<double>::infinity()});
   }
   document.tables.push_back(answers.take());
   document.notes.push_back("The replay of the job as it was takes " +

@@ -26,7 +26,8 @@ struct ReadChange {
 };
 ReadChange read_change(const AskedChange& asked, const replay::Job& job);
 
-/// How fast a network that is asked for is: 2 of "2x". Nothing if the text is no factor above 0.
+/// How fast a network that is asked for is: 2 of "2x", infinity of "infinite". Nothing if the text
+/// is neither.
 std::optional<double> network_speed(const std::string& asked);
 
 /// Answers what the longest run would take with that change, or all questions of the default table.

@@ -288,8 +288,8 @@ void add_overlap(CLI::App& app, Chosen& chosen) {
   CLI::App& command = add_document(
       app, "overlap", "Say how long communication runs, and which communicators run at once",
       kOverlapExample, options, chosen, [](const Analysis& analysis, const auto&) {
-        return report::overlap_document(metrics::find_overlap(analysis.facts()), analysis.matches,
-                                        analysis.traces, analysis.profiles);
+        return report::overlap_document(metrics::find_overlap(analysis.facts()), analysis.replays(),
+                                        analysis.matches, analysis.traces, analysis.profiles);
       });
   add_kineto_option(command, *options);
 }
@@ -357,7 +357,7 @@ void add_what_if(CLI::App& app, Chosen& chosen) {
       ->type_name("SPEED")
       ->check(CLI::Validator(
           [](const std::string& text) {
-            return text == "peak" || text == "infinite" || report::network_speed(text)
+            return text == "peak" || report::network_speed(text)
                        ? ""
                        : text + " is none of 2x (or another factor), peak, infinite";
           },

@@ -2,7 +2,7 @@
 //
 // Finds how much of the time a rank communicates, and which communicators do so at the same time. A
 // trace of NCCL does not show when the GPU computes. So communication is exposed for at most the
-// time in which any operation runs; waiting for other ranks is a part of it.
+// time in which any operation runs.
 #ifndef RINGSIDE_ANALYZER_METRICS_OVERLAP_OVERLAP_H
 #define RINGSIDE_ANALYZER_METRICS_OVERLAP_OVERLAP_H
 
@@ -20,21 +20,13 @@ namespace ringside::metrics {
 struct RankOverlap {
   std::string label;
   std::string host;
+  std::uint32_t file = 0;  // index into Traces::files
   std::uint64_t operations = 0;
   std::uint64_t without_times = 0;  // their execution is not known
   std::int64_t span_ns = 0;         // from its first start to its last end
   std::int64_t busy_ns = 0;         // in which at least one operation ran
   std::int64_t summed_ns = 0;       // of all operations, overlap counted for each
   std::int64_t together_ns = 0;     // in which operations of two or more communicators ran
-  /// For other ranks, within its operations: the best guess, and what it is at least and at most.
-  /// A wait in several operations at once counts once.
-  std::int64_t waiting_ns = 0;
-  std::int64_t waiting_least_ns = 0;
-  std::int64_t waiting_most_ns = 0;
-  std::uint64_t waiting_unknown = 0;  // operations whose times contradict each other
-
-  /// Whether no more is open than half of the time in which it communicates.
-  bool knows_waiting() const { return waiting_most_ns - waiting_least_ns <= busy_ns / 2; }
 };
 
 struct PairOverlap {

@@ -3,10 +3,8 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <limits>
 #include <map>
-#include <string_view>
 #include <utility>
 
 #include "analyzer/metrics/interval_sweep.h"
@@ -17,54 +15,40 @@
 namespace ringside::metrics {
 namespace {
 
-// "rank 9" before "rank 10"; what has no number behind all others.
-std::uint64_t number_of(std::string_view label) {
-  std::uint64_t number = std::numeric_limits<std::uint64_t>::max();
-  constexpr std::string_view kPrefix = "rank ";
-  if (label.starts_with(kPrefix)) {
-    std::from_chars(label.data() + kPrefix.size(), label.data() + label.size(), number);
-  }
-  return number;
-}
-
 // A rank in one operation.
 struct Stay {
   std::int64_t call_ns = 0;
   std::int64_t arrival_ns = 0;
-  std::int64_t complete_ns = 0;  // surely nobody was waited for after that
   std::int64_t end_ns = 0;
 };
 
 void divide_time(const std::vector<Stay>& stays, RankShares& rank) {
-  // From the call, from the arrival, and from the moment since which nobody was waited for.
-  std::array<std::vector<std::pair<std::int64_t, std::int64_t>>, 3> until_end;
+  // From the call, and from the arrival.
+  std::array<std::vector<std::pair<std::int64_t, std::int64_t>>, 2> until_end;
   std::int64_t first_ns = std::numeric_limits<std::int64_t>::max();
   std::int64_t last_ns = std::numeric_limits<std::int64_t>::min();
   for (const Stay& stay : stays) {
     if (stay.call_ns < stay.end_ns) {
       until_end[0].emplace_back(stay.call_ns, stay.end_ns);
       until_end[1].emplace_back(stay.arrival_ns, stay.end_ns);
-      until_end[2].emplace_back(stay.complete_ns, stay.end_ns);
       first_ns = std::min(first_ns, stay.call_ns);
       last_ns = std::max(last_ns, stay.end_ns);
     }
   }
-  // A rank may do several of these at once. Then transfer counts before waiting, and both count
-  // before being enqueued.
+  // A rank may do both at once. Then what has begun counts before what is enqueued.
   const std::int64_t called_ns = union_ns(until_end[0]);
-  const std::int64_t arrived_ns = union_ns(until_end[1]);
-  rank.transfer_ns = union_ns(until_end[2]);
-  rank.waiting_ns = arrived_ns - rank.transfer_ns;
-  rank.enqueued_ns = called_ns - arrived_ns;
+  rank.transfer_ns = union_ns(until_end[1]);
+  rank.enqueued_ns = called_ns - rank.transfer_ns;
   rank.span_ns = first_ns < last_ns ? subtract_saturating(last_ns, first_ns) : 0;
   rank.outside_ns = rank.span_ns - called_ns;
 }
 
-bool is_before(const RankShares& a, const RankShares& b) {
-  return std::pair(number_of(a.label), a.rank) < std::pair(number_of(b.label), b.rank);
-}
-
 }  // namespace
+
+void RankShares::set_waiting(std::int64_t waited_ns) {
+  waiting_ns = std::min(waited_ns, transfer_ns);
+  transfer_ns -= waiting_ns;
+}
 
 TimeShares::TimeShares(const facts::Facts& facts)
     : facts_(facts), who_(facts.traces(), facts.matches()), of_thread_(core_count()) {
@@ -87,9 +71,7 @@ void TimeShares::add(std::size_t thread, const facts::SeenOperation& seen) {
       ++rank.without_times;
     }
   }
-  if (!seen.facts.is_impossible) {
-    add_stays(seen, own);
-  }
+  add_stays(seen, own);
 }
 
 void TimeShares::add_stays(const facts::SeenOperation& seen, OfThread& own) const {
@@ -101,18 +83,12 @@ void TimeShares::add_stays(const facts::SeenOperation& seen, OfThread& own) cons
     const std::uint32_t number = who_.of(operation.communicator, row.member);
     Counts& rank = own.counts[number];
     --rank.without_times;
-    // If more than half of its time in the operation is open, its waiting is not known.
-    const std::int64_t open_ns =
-        subtract_saturating(std::min(row.wait.most_ns, row.wall_ns()), row.wait.least_ns);
-    rank.undivided += open_ns > row.wall_ns() / 2 ? 1 : 0;
     const model::Execution& one = seen.executions[row.part - operation.first_part];
     const std::int64_t queued_ns =
         row.open_ns > 0 ? 0 : subtract_saturating(*one.start_ns, *call_time(one));
     const std::int64_t call_ns =
         subtract_saturating(row.arrival_ns, std::max<std::int64_t>(queued_ns, 0));
-    own.tables[number % kParts].push_back({number, call_ns, row.arrival_ns,
-                                           add_saturating(row.arrival_ns, row.best_wait_ns),
-                                           row.end_ns});
+    own.tables[number % kParts].push_back({number, call_ns, row.arrival_ns, row.end_ns});
   }
 }
 
@@ -125,12 +101,12 @@ void TimeShares::finish_part(std::size_t part, std::vector<RankShares>& ranks) {
       const Counts& counts = own.counts[number];
       rank.operations += counts.operations;
       rank.without_times += counts.without_times;
-      rank.undivided += counts.undivided;
     }
     if (rank.operations > 0) {
       rank.rank = static_cast<std::uint32_t>(number);
       rank.label = who_.all()[number].label;
-      rank.host = facts_.traces().files[who_.all()[number].file].process.host;
+      rank.file = who_.all()[number].file;
+      rank.host = facts_.traces().files[rank.file].process.host;
       ranks.push_back(std::move(rank));
     }
   }
@@ -138,9 +114,8 @@ void TimeShares::finish_part(std::size_t part, std::vector<RankShares>& ranks) {
   for (OfThread& own : of_thread_) {
     const Table table = std::exchange(own.tables[part], {});
     for (std::size_t i = 0; i < table.size(); ++i) {
-      const auto [rank, call_ns, arrival_ns, complete_ns, end_ns] = table.first(i);
-      of_rank[static_cast<std::uint32_t>(rank)].push_back(
-          {call_ns, arrival_ns, complete_ns, end_ns});
+      const auto [rank, call_ns, arrival_ns, end_ns] = table.first(i);
+      of_rank[static_cast<std::uint32_t>(rank)].push_back({call_ns, arrival_ns, end_ns});
     }
   }
   for_each_on_cores(ranks.size() - first, [&](std::size_t, std::size_t i) {
@@ -158,7 +133,8 @@ FoundShares TimeShares::finish() {
   for (std::size_t part = 0; part < kParts; ++part) {
     finish_part(part, found.ranks);
   }
-  std::sort(found.ranks.begin(), found.ranks.end(), is_before);
+  std::sort(found.ranks.begin(), found.ranks.end(),
+            [](const RankShares& a, const RankShares& b) { return a.rank < b.rank; });
   return found;
 }
 

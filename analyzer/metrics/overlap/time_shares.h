@@ -24,17 +24,17 @@ struct RankShares {
   std::uint32_t rank = 0;  // as in GlobalRanks
   std::string label;
   std::string host;
+  std::uint32_t file = 0;  // index into Traces::files
   std::uint64_t operations = 0;
   std::uint64_t without_times = 0;  // of them, those whose execution is not known: in no share
-  std::uint64_t undivided = 0;      // whose waiting is open by more than half of their time
   std::int64_t span_ns = 0;         // from the first call to the last end
   std::int64_t transfer_ns = 0;     // an operation ran, and had all that it needs
-  std::int64_t waiting_ns = 0;      // an operation ran, and waited for another rank: best estimate
+  std::int64_t waiting_ns = 0;      // an operation ran, and waited for another rank
   std::int64_t enqueued_ns = 0;     // called, and not begun
   std::int64_t outside_ns = 0;      // nothing was called
 
-  /// False if the waiting is not known: waiting_ns is 0 then, and says nothing.
-  bool knows_waiting() const { return undivided == 0 || waiting_ns > 0; }
+  /// Moves from transfer to waiting what the rank waited.
+  void set_waiting(std::int64_t waited_ns);
 };
 
 /// The shares of the ranks that have operations, by number, and the first call of all.
@@ -53,7 +53,7 @@ class TimeShares {
   /// As facts::Fold.
   void add(std::size_t thread, const facts::SeenOperation& seen);
 
-  /// To be called once.
+  /// To be called once. What ranks waited is in their transfer.
   FoundShares finish();
 
  private:
@@ -64,11 +64,9 @@ class TimeShares {
   struct Counts {
     std::uint64_t operations = 0;
     std::uint64_t without_times = 0;
-    std::uint64_t undivided = 0;
   };
-  // The columns are the rank, its call, its arrival, the moment up to which it waited at least, and
-  // its end.
-  using Table = model::PackedTable<std::array<std::size_t, 5>{0, 1, 1, 2, 3}>;
+  // The columns are the rank, its call, its arrival, and its end.
+  using Table = model::PackedTable<std::array<std::size_t, 4>{0, 1, 1, 2}>;
   struct OfThread {
     std::vector<Counts> counts;  // by rank, as in GlobalRanks
     std::array<Table, kParts> tables;

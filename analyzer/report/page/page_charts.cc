@@ -172,7 +172,6 @@ struct ShareBar {
   std::string last;
   bool is_straggler = false;
   std::size_t ranks = 0;
-  bool knows_waiting = false;  // of any
   metrics::RankShares sum;
 
   void add(const metrics::RankShares& rank, bool is_late) {
@@ -180,7 +179,6 @@ struct ShareBar {
     first = ranks == 0 ? rank.label : first;
     last = rank.label;
     ++ranks;
-    knows_waiting = knows_waiting || rank.knows_waiting();
     for (const auto part : {&metrics::RankShares::span_ns, &metrics::RankShares::transfer_ns,
                             &metrics::RankShares::waiting_ns, &metrics::RankShares::enqueued_ns,
                             &metrics::RankShares::outside_ns}) {
@@ -245,7 +243,7 @@ void write_share_bars(JsonWriter& json, const PageData& data) {
                   3);
     };
     part("transfer", bar.sum.transfer_ns);
-    part("waiting", bar.sum.waiting_ns, bar.knows_waiting);
+    part("waiting", bar.sum.waiting_ns, data.knows_waits());
     part("enqueued", bar.sum.enqueued_ns);
     part("outside", bar.sum.outside_ns);
     json.end_object();

@@ -44,6 +44,9 @@ struct PageData {
   std::optional<Document> hang{};  // nothing where no operation is in flight
   /// Gives the findings their commands; nothing: they have none.
   std::function<void(Health&)> add_commands{};
+
+  /// Else waiting is in RankShares::transfer_ns, and nobody knows how much.
+  bool knows_waits() const { return replays.coverage.shows_waits(); }
 };
 
 /// Measures all but `hang`, on all cores.
@@ -59,7 +62,7 @@ std::optional<std::string> page_html(std::string_view json);
 
 /// Tables that are the page's own.
 Table bandwidth_table(const Summary& summary);
-Table shares_table(const std::vector<metrics::RankShares>& shares);
+Table shares_table(const PageData& data);
 Table traces_table(const PageData& data);
 
 /// Writes key "share_bars", key "wait_maps" and key "matrices".

@@ -49,15 +49,11 @@ void write_page_cell(JsonWriter& json, CellColumn column, const Cell& cell) {
 void write_times(JsonWriter& json, const PageData& data) {
   std::int64_t span_ns = 0;
   double waiting_ns = 0;
-  bool knows_waiting = false;
-  std::uint64_t undivided = 0;
   double all_ns = 0;  // over the ranks
   for (const metrics::RankShares& rank : data.shares.ranks) {
     span_ns = std::max(span_ns, rank.span_ns);
     all_ns += static_cast<double>(rank.span_ns);
     waiting_ns += static_cast<double>(rank.waiting_ns);
-    knows_waiting = knows_waiting || rank.knows_waiting();
-    undivided += rank.undivided;
   }
   const metrics::Row* best = nullptr;
   for (const metrics::CommunicatorRows& communicator : data.summary.rows) {
@@ -70,9 +66,10 @@ void write_times(JsonWriter& json, const PageData& data) {
   }
   json.number("span_ns", span_ns > 0 ? std::optional(static_cast<double>(span_ns)) : std::nullopt,
               3);
-  json.number("waiting_percent",
-              all_ns > 0 && knows_waiting ? std::optional(100 * waiting_ns / all_ns) : std::nullopt,
-              3);
+  json.number(
+      "waiting_percent",
+      all_ns > 0 && data.knows_waits() ? std::optional(100 * waiting_ns / all_ns) : std::nullopt,
+      3);
   json.number("best_busbw_gb_s",
               best != nullptr ? std::optional(best->busbw_gb_s->best) : std::nullopt, 3);
   if (has_peaks(data.summary)) {
@@ -80,7 +77,6 @@ void write_times(JsonWriter& json, const PageData& data) {
     json.number("best_busbw_efficiency_percent",
                 percent ? std::optional(percent->best) : std::nullopt, 3);
   }
-  json.integer("undivided", undivided);
 }
 
 // Writes the figures that the page shows in large type.
@@ -196,8 +192,8 @@ std::string page_json(const PageData& data) {
       {"mismatches", &match},         {"communicators", &communicators},
       {"iterations", &iterations},    {"critical-path", &path},
       {"completeness", &completeness}};
-  std::vector<Table> own = {bandwidth_table(data.summary), shares_table(data.shares.ranks),
-                            traces_table(data), alignment_table(data.alignment)};
+  std::vector<Table> own = {bandwidth_table(data.summary), shares_table(data), traces_table(data),
+                            alignment_table(data.alignment)};
   if (are_dumps) {  // they have no times
     sections = {
         {"mismatches", &match}, {"communicators", &communicators}, {"completeness", &completeness}};

@@ -71,6 +71,10 @@ PageData make_page_data(const facts::Facts& facts, const model::Problems& proble
       },
       [&] { data.network = metrics::find_network(data.traces, data.alignment); }};
   for_each_on_cores(sections.size(), [&](std::size_t, std::size_t i) { sections[i](); });
+  auto waits_ns = data.replays.waits_by_rank();
+  for (metrics::RankShares& rank : data.shares.ranks) {
+    rank.set_waiting(waits_ns[{rank.file, rank.label}]);
+  }
   add_wait_maps(data);
   return data;
 }
@@ -124,21 +128,20 @@ Table bandwidth_table(const Summary& summary) {
        "datatype", "wall_median_ns", "protocol", "algbw_gb_s", "time_p99_ns"});
 }
 
-Table shares_table(const std::vector<metrics::RankShares>& shares) {
+Table shares_table(const PageData& data) {
   using Rank = metrics::RankShares;
   return table_of(
-      "shares", "How each rank spent its time", shares,
+      "shares", "How each rank spent its time", data.shares.ranks,
       {{"rank", "rank", Shown::kRank, &Rank::label},
        {"host", "host", &Rank::host},
        {"span_ns", "in all", Shown::kDuration, &Rank::span_ns},
        {"transfer_ns", "transfer", Shown::kDuration, &Rank::transfer_ns},
        {"waiting_ns", "waiting", Shown::kDuration,
-        [](auto& rank) { return rank.knows_waiting() ? Cell(rank.waiting_ns) : Cell(); }},
+        [&](auto& rank) { return data.knows_waits() ? Cell(rank.waiting_ns) : Cell(); }},
        {"enqueued_ns", "enqueued", Shown::kDuration, &Rank::enqueued_ns},
        {"outside_ns", "outside NCCL", Shown::kDuration, &Rank::outside_ns},
        {"operations", "operations", Shown::kInteger, &Rank::operations},
-       {"without_times", "without times", Shown::kInteger, &Rank::without_times},
-       {"undivided", "waiting unknown", Shown::kInteger, &Rank::undivided}});
+       {"without_times", "without times", Shown::kInteger, &Rank::without_times}});
 }
 
 Table traces_table(const PageData& data) {

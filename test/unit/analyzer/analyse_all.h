@@ -47,7 +47,7 @@ inline std::size_t analyse_all(model::Traces& traces, const model::Problems& pro
   const replay::Replays replays = replay::find_replays(facts, metrics::RowsBy::kCaller);
   for (const report::Document& document :
        {report::stragglers_document(replays),
-        report::overlap_document(metrics::find_overlap(facts), matches, traces, {}),
+        report::overlap_document(metrics::find_overlap(facts), replays, matches, traces, {}),
         report::critical_path_document(replays.runs.empty() ? nullptr : replays.runs.front().get(),
                                        matches, alignment),
         report::iterations_document(metrics::find_iterations(facts, 0), traces, matches, true),

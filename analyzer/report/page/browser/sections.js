@@ -150,13 +150,6 @@ function addTime(place, data) {
         ['Each rank from its first call to its last end. Communication is exposed for at most ' +
          'transfer and waiting together.']);
     drawShares(place, data);
-    const {undivided, operations} = data.figures;
-    if (undivided > 0) {
-      addNotes(
-          place,
-          [`when the last rank came is not known for ${integerText(undivided)} of ` +
-           `${integerText(operations)} operations: their waiting is in transfer`]);
-    }
   }
   addTable(place, 'shares', data.tables.shares, 'Each rank');
 }

@@ -40,7 +40,6 @@ const kDefinitions = {
   'shares.waiting_ns': 'shares',
   'shares.enqueued_ns': 'shares',
   'shares.outside_ns': 'shares',
-  'shares.undivided': 'shares',
   'shares.operations': 'operations',
   'traces.operations': 'operations',
   'runs.operations': 'operations',

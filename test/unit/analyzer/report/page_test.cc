@@ -68,16 +68,13 @@ TEST_CASE("every moment of a rank is transfer, waiting, enqueued or outside") {
   CHECK(shares[1].transfer_ns == 2 * 7'000);
 }
 
-TEST_CASE("where an absent rank may have been the last, waiting is for the ranks that are there") {
+TEST_CASE("where a rank is absent, waiting is not known") {
   model::Traces traces = two_ranks(3'000, 13'000, 20'000);
   for (model::TraceFile& file : traces.files) {
     file.contexts[1].nranks = 3;
   }
-  const Made made(std::move(traces));
-  const auto shares = made.page().shares.ranks;
-  REQUIRE(shares.size() == 2);
-  CHECK(shares[0].undivided == 1);
-  CHECK(shares[0].waiting_ns == 10'000);
+  CHECK(Made(two_ranks(3'000, 13'000, 20'000)).page().knows_waits());
+  CHECK_FALSE(Made(std::move(traces)).page().knows_waits());
 }
 
 TEST_CASE("the map of waiting holds all that others waited, by iteration or by time") {
