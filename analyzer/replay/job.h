@@ -10,7 +10,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
-#include <ranges>
 #include <span>
 #include <string>
 #include <vector>
@@ -89,15 +88,11 @@ struct Job {
   std::span<const Kernel> kernels_of(const JobRank& rank) const {
     return std::span(kernels).subspan(rank.first_kernel, rank.kernel_count);
   }
-  /// The same as indices into `kernels`.
-  static auto indices_of(const JobRank& rank) {
-    return std::views::iota(rank.first_kernel, rank.first_kernel + rank.kernel_count);
-  }
-  /// Those at one place of each iteration of `length` kernels.
-  static std::vector<std::uint32_t> indices_at(const JobRank& rank, std::uint32_t place,
-                                               std::uint32_t length) {
+  /// The same as indices into `kernels`: from `place` on, each that is `step` behind the last one.
+  static std::vector<std::uint32_t> indices_of(const JobRank& rank, std::uint32_t place = 0,
+                                               std::uint32_t step = 1) {
     std::vector<std::uint32_t> indices;
-    for (std::uint32_t i = place; i < rank.kernel_count; i += length) {
+    for (std::uint32_t i = place; i < rank.kernel_count; i += step) {
       indices.push_back(rank.first_kernel + i);
     }
     return indices;

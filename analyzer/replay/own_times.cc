@@ -298,7 +298,7 @@ class Finder {
       double sum_ns = 0;
       double count = 0;
       double all = 0;
-      for (const std::uint32_t kernel : Job::indices_at(one, place, role.length)) {
+      for (const std::uint32_t kernel : Job::indices_of(one, place, role.length)) {
         ++all;
         if (times_.is_seen[kernel]) {
           sum_ns += gpu_ns(kernel);

@@ -110,7 +110,7 @@ void WhatIf::make_like_others(std::size_t number, const std::vector<bool>& is_ch
   std::vector<double> medians_ns(role.length);
   const auto values_of = [&](std::uint32_t rank, std::uint32_t place, bool with_estimates,
                              std::vector<std::int64_t>& values_ns) {
-    for (const std::uint32_t kernel : Job::indices_at(job_.ranks[rank], place, role.length)) {
+    for (const std::uint32_t kernel : Job::indices_of(job_.ranks[rank], place, role.length)) {
       if (with_estimates || times_.is_seen[kernel]) {
         values_ns.push_back(times_.own_ns[kernel]);
       }
@@ -141,7 +141,7 @@ void WhatIf::make_like_others(std::size_t number, const std::vector<bool>& is_ch
       mine_ns.clear();
       values_of(rank, place, false, mine_ns);
       std::sort(mine_ns.begin(), mine_ns.end());
-      for (const std::uint32_t kernel : Job::indices_at(job_.ranks[rank], place, role.length)) {
+      for (const std::uint32_t kernel : Job::indices_of(job_.ranks[rank], place, role.length)) {
         if (times_.is_seen[kernel]) {
           std::int64_t& own_one_ns = changed.own_ns[replay_.place_of(kernel)];
           const auto was_ns = static_cast<double>(own_one_ns);
@@ -204,7 +204,7 @@ void WhatIf::balance(std::vector<std::int64_t>& own_ns) const {
       double sum_ns = 0;
       std::vector<std::uint32_t> here;  // as places in the replay
       for (const std::uint32_t rank : role.ranks) {
-        for (const std::uint32_t kernel : Job::indices_at(job_.ranks[rank], place, role.length)) {
+        for (const std::uint32_t kernel : Job::indices_of(job_.ranks[rank], place, role.length)) {
           here.push_back(replay_.place_of(kernel));
           sum_ns += static_cast<double>(own_ns[here.back()]);
         }
@@ -309,7 +309,7 @@ WhatIfAnswer WhatIf::ask(const WhatIfQuestion& question, std::uint32_t of) {
   answer.saved_most = std::max(answer.saved_most, most);
   const std::uint32_t length = places_.roles()[places_.role_of(of)].length;
   std::int64_t saved_before_ns = 0;
-  for (const std::uint32_t kernel : Job::indices_at(job_.ranks[of], length - 1, length)) {
+  for (const std::uint32_t kernel : Job::indices_of(job_.ranks[of], length - 1, length)) {
     const std::uint32_t last = replay_.place_of(kernel);
     const std::int64_t saved_ns = as_it_was_ns_[last] - replay_.ends_ns()[last];
     answer.saved_by_iteration.push_back(static_cast<double>(saved_ns - saved_before_ns) / all_ns);

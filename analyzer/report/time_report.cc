@@ -30,22 +30,24 @@ Table overlap_table(const metrics::Overlap& overlap, const std::vector<std::int6
       return has_times ? cell_of(std::invoke(value, rank)) : Cell();
     };
   };
-  return table_of("ranks", "Time in operations, by rank", overlap.ranks,
-                  {{"rank", "rank", Shown::kRank, &Rank::label},
-                   {"host", "host", &Rank::host},
-                   {"operations", "operations", Shown::kInteger, &Rank::operations},
-                   {"span_ns", "from first to last", Shown::kDuration, known(&Rank::span_ns)},
-                   {"busy_ns", "communicating", Shown::kDuration, known(&Rank::busy_ns)},
-                   {"busy_percent", "of that", Shown::kNumber, "%", 1,
-                    known([](auto& rank) { return percent(rank.busy_ns, rank.span_ns); })},
-                   {"waiting_ns", "waiting", Shown::kDuration, known([&](const Rank& rank) {
-                      return waits_ns.empty() ? Cell()
-                                              : Cell(waits_ns[&rank - overlap.ranks.data()]);
-                    })},
-                   {"together_ns", "two at once", Shown::kDuration, known(&Rank::together_ns)},
-                   {"summed_ns", "summed", Shown::kDuration, known(&Rank::summed_ns)},
-                   {"without_times", "no times", Shown::kInteger, &Rank::without_times}},
-                  {"without_times", "summed_ns", "span_ns", "host", "operations"});
+  return table_of(
+      "ranks", "Time in operations, by rank", overlap.ranks,
+      {{"rank", "rank", Shown::kRank, &Rank::label},
+       {"host", "host", &Rank::host},
+       {"operations", "operations", Shown::kInteger, &Rank::operations},
+       {"span_ns", "from first to last", Shown::kDuration, known(&Rank::span_ns)},
+       {"busy_ns", "communicating", Shown::kDuration, known(&Rank::busy_ns)},
+       {"busy_percent", "of that", Shown::kNumber, "%", 1,
+        known([](auto& rank) { return percent(rank.busy_ns, rank.span_ns); })},
+       {"waiting_ns", "waiting", Shown::kDuration, known([&](const Rank& rank) {
+          return waits_ns.empty()
+                     ? Cell()
+                     : Cell(waits_ns[static_cast<std::size_t>(&rank - overlap.ranks.data())]);
+        })},
+       {"together_ns", "two at once", Shown::kDuration, known(&Rank::together_ns)},
+       {"summed_ns", "summed", Shown::kDuration, known(&Rank::summed_ns)},
+       {"without_times", "no times", Shown::kInteger, &Rank::without_times}},
+      {"without_times", "summed_ns", "span_ns", "host", "operations"});
 }
 
 Table kinds_table(const replay::CriticalPath& path, const replay::Job& job,
