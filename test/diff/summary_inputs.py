@@ -50,6 +50,15 @@ def coalesced(rank, nranks):
     return trace
 
 
+def captured(rank, nranks):
+    """The AllReduce of a CUDA graph as they are captured, and one without a graph."""
+    trace = Trace(rank).communicator(nranks=nranks)
+    trace.operation("AllReduce", 65536, seq=0, times_from="gpu", dur_us=50)
+    for i in range(1, 4):
+        trace.operation("AllReduce", 65536, seq=i, times_from="enqueue", graph=True)
+    return trace
+
+
 def late_leaf(rank, nranks):
     """Broadcasts of 64 KiB; the last rank takes its part 10 ms later out of its buffer, in 4 us."""
     trace = Trace(rank).communicator(nranks=nranks)
@@ -308,6 +317,7 @@ def cases():
         "summary-4-ranks": ("summary traces", four),
         "summary-coalesced": ("summary traces", job(2, coalesced)),
         "stragglers-late-fit": ("stragglers traces", job(2, late_fit)),
+        "summary-captured": ("summary traces", job(2, captured)),
         "summary-late-leaf": ("summary traces", job(4, late_leaf)),
         "summary-late-leaf-intervals": ("summary --intervals traces", job(4, late_leaf)),
         "summary-json": ("summary --format json traces", two),

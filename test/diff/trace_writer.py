@@ -106,7 +106,8 @@ class Trace:
 
     def operation(self, func, count, *, context=1, seq=None, datatype="ncclFloat32", dur_us=100.0,
                   times_from="proxy", state=None, kind="coll", algo="RING", proto="SIMPLE",
-                  root=None, peer=None, in_flight=False, window=1, early_us=0, group=None):
+                  root=None, peer=None, in_flight=False, window=1, early_us=0, group=None,
+                  graph=False):
         """An operation: its API slice, the two async slices and the arrow between them."""
         self.operations += 1
         op = self.operations
@@ -119,6 +120,7 @@ class Trace:
                 "seq": seq, "count": count, "datatype": datatype,
                 "bytes": count * SIZES[datatype] if datatype in SIZES else None,
                 "root": root, "peer": peer, "algo": algo, "proto": proto, "channels": 2, "group": group,
+                "graph": True if graph else None,
                 "in_flight": True if in_flight else None, "window": window, "tid": 7,
                 "enqueue_start_ns": begin, "enqueue_end_ns": begin + 3_000}
         if state != "enqueued":

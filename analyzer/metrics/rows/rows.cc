@@ -43,6 +43,7 @@ struct Joined {
   TimesFrom times_from = TimesFrom::kGpu;  // the weakest
   std::optional<TimesFrom> ran_by;         // the weakest of those that were seen to run
   bool is_rejected = false;                // stamps of a GPU's channel were left out
+  bool is_of_graph = false;
   std::int64_t least_duration_ns = std::numeric_limits<std::int64_t>::max();
   std::optional<std::uint64_t> bytes;
 };
@@ -51,6 +52,7 @@ Joined join(std::span<const model::Execution> executions) {
   Joined joined;
   for (const model::Execution& operation : executions) {
     joined.is_rejected = joined.is_rejected || operation.gpu_rejected > 0;
+    joined.is_of_graph = joined.is_of_graph || operation.graph;
     joined.is_finished = joined.is_finished && is_finished(operation);
     joined.state = std::max(joined.state, operation.state);
     joined.times_from = model::weaker_of(joined.times_from, operation.times_from);
@@ -224,6 +226,9 @@ class Summer {
     row.is_sampled = row.is_sampled || weight != 1;
     row.partial += seen < expected ? 1 : 0;
     row.gpu_rejected += joined_[index]->is_rejected ? 1 : 0;
+    if (joined_[index]->is_of_graph) {
+      ++(joined_[index]->ran_by ? row.replayed : row.captured);
+    }
     row.is_grouped = is_grouped_[index];
   }
 

@@ -52,6 +52,8 @@ struct Row {
   std::uint64_t on_some_ranks = 0;  // of which not every rank was seen to run them
   std::uint64_t excluded = 0;       // whose times contradict each other: they count in no time
   std::uint64_t gpu_rejected = 0;   // of them, those where NCCL's stamps of a channel were left out
+  std::uint64_t captured = 0;       // of them, calls captured in a CUDA graph, which did not run
+  std::uint64_t replayed = 0;       // of them, those of a CUDA graph that were seen to run
   std::optional<Spread> busy;       // these are absent where no execution was seen
   std::optional<Spread> wall;
   std::optional<Spread> wait;

@@ -192,6 +192,21 @@ class HealthJudge {
                 {inputs.segments_missing.size(), "trace", " with segments missing"}}),
           "completeness");
     }
+    std::uint64_t captured = 0;
+    std::uint64_t replayed = 0;
+    for (const metrics::CommunicatorRows& communicator : summary_.rows) {
+      for (const metrics::Row& row : communicator.rows) {
+        captured += row.captured;
+        replayed += row.replayed;
+      }
+    }
+    if (captured > 0 && replayed == 0) {
+      add(Severity::kNote, "captured",
+          counted(captured, "operation") +
+              " captured in CUDA graphs, whose replays are not seen: within a host only kernel "
+              "channels show them, which `ringside run -- COMMAND` records",
+          "completeness");
+    }
     const auto& hosts = summary_.alignment->hosts();
     const auto unbounded =
         std::count_if(hosts.begin(), hosts.end(), [&](const align::HostOffset& host) {
