@@ -37,6 +37,14 @@ class Judge {
     gpu();
     topology();
     limits();
+    for (const auto& [name, processes] : facts_.beside_nccl) {
+      note("processes",
+           name + " is loaded in process " + std::to_string(processes.front()) +
+               (processes.size() == 1 ? ""
+                                      : " and " + std::to_string(processes.size() - 1) + " more"),
+           "what it sends is in no trace of NCCL; a PyTorch profile shows its kernels "
+           "(docs/what-is-seen.md)");
+    }
     if (!facts_.container.empty()) {
       note("container", "this is a container (" + facts_.container + ")",
            "the plugin and the directory of the traces must be there inside; rings last as long as "

@@ -6,6 +6,7 @@
 #define RINGSIDE_ANALYZER_LAUNCH_DOCTOR_H
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -60,6 +61,10 @@ struct Facts {
   std::optional<std::uint64_t> most_file_bytes;   ///< RLIMIT_FSIZE; nothing: unlimited
   std::optional<std::uint64_t> most_descriptors;  ///< RLIMIT_NOFILE
   std::string container;                          ///< how one is known; "": none is seen
+
+  /// What running processes with NCCL have loaded that communicates without it, by its name, each
+  /// with the processes.
+  std::map<std::string, std::vector<std::int64_t>> beside_nccl;
 };
 
 /// Looks at this machine. `nccl_file`: --nccl, or "".

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <charconv>
 #include <cstring>
 #include <dirent.h>
 #include <fcntl.h>
@@ -12,9 +13,11 @@
 #include <sys/statfs.h>
 #include <sys/statvfs.h>
 #include <unistd.h>
+#include <utility>
 
 #include "launch/doctor.h"
 #include "launch/files.h"
+#include "launch/process_files.h"
 #include "plugin/config/config.h"
 #include "plugin/config/variables.h"
 
@@ -125,6 +128,32 @@ void look_at_variable(const GetVariable& get, Facts& facts) {
   }
 }
 
+// Which files of libraries communicate without NCCL, by a part of their paths.
+constexpr std::pair<std::string_view, const char*> kBesideNccl[] = {
+    {"/libnvshmem", "NVSHMEM"},           {"/deep_ep", "DeepEP"},
+    {"/flashinfer", "FlashInfer"},        {"/sgl_kernel", "SGLang's custom all-reduce"},
+    {"/libmscclpp", "MSCCL++"},           {"/vllm/_C.", "vLLM's custom all-reduce"},
+    {"/libnccl_ep", "NCCL EP"},           {"/libth_common", "TensorRT-LLM's custom all-reduce"},
+    {"/libtensorrt_llm", "TensorRT-LLM"}, {"/libucp.so", "UCX"}};
+
+void look_at_processes(Facts& facts) {
+  for (const std::string& name : names_with_prefix("/proc", "")) {
+    std::int64_t pid = 0;
+    if (std::from_chars(name.data(), name.data() + name.size(), pid).ec != std::errc()) {
+      continue;
+    }
+    const std::string maps = process_file(pid, "maps");
+    if (maps.find("/libnccl") == maps.npos && maps.find("/librccl") == maps.npos) {
+      continue;
+    }
+    for (const auto& [part, library] : kBesideNccl) {
+      if (maps.find(part) != maps.npos) {
+        facts.beside_nccl[library].push_back(pid);
+      }
+    }
+  }
+}
+
 }  // namespace
 
 Facts gather_facts(const PlanOptions& options, const std::string& nccl_file, const GetVariable& get,
@@ -166,6 +195,7 @@ Facts gather_facts(const PlanOptions& options, const std::string& nccl_file, con
   facts.most_file_bytes = limit_of(RLIMIT_FSIZE);
   facts.most_descriptors = limit_of(RLIMIT_NOFILE);
   facts.container = container_of(get);
+  look_at_processes(facts);
   return facts;
 }
 

@@ -3,6 +3,8 @@
 import os
 import resource
 import shutil
+import subprocess
+import sys
 
 from place import find, require
 
@@ -41,6 +43,22 @@ def doctor(place):
              "problem", str(cut), "cut off")
         out, err = place.ringside("run", "--plugin", cut, "--", "echo", "started", status=125)
         require("cut off" in err and "started" not in out, out + err)
+
+    # What communicates without NCCL, in a process that has NCCL's library.
+    mapped = [place.root / "libnccl.so.2", place.root / "libnvshmem_host.so.3"]
+    for path in mapped:
+        path.write_bytes(b"x" * 4096)
+    with subprocess.Popen([sys.executable, "-c", """
+import mmap, os, sys
+maps = [mmap.mmap(os.open(path, os.O_RDONLY), 0, prot=mmap.PROT_READ) for path in sys.argv[1:]]
+print("mapped", flush=True)
+sys.stdin.read()
+""", *mapped], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+        require(process.stdout.readline() == "mapped\n", "the process ended")
+        found = place.doctor("--nccl", library, status=0, LAUNCH_TEST_VERSION=23007, **memory)
+        process.stdin.close()
+    find(found, "processes", "note", f"NVSHMEM is loaded in process {process.pid}")
+    require(not any(one["subject"] == "processes" for one in good), str(good))
 
     # As programs find it: by the loader, and in the packages of the python3 that is in PATH.
     broken.unlink()

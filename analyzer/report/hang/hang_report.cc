@@ -11,6 +11,7 @@
 #include "analyzer/report/document/call_sites.h"
 #include "analyzer/report/document/numbers.h"
 #include "analyzer/report/hang/hang_sentences.h"
+#include "analyzer/report/hang/known_defects.h"
 #include "analyzer/report/hang/run_ends.h"
 #include "analyzer/report/match_sentences.h"
 #include "analyzer/report/summary/align_report.h"
@@ -484,6 +485,11 @@ class HangReport {
           "A dump of PyTorch's Flight Recorder does not say when it was made: how long a rank has "
           "waited is not "
           "known, and where the job ran on between two dumps, what looks stuck may not be.");
+    }
+    if (!hang_.operations.empty()) {
+      for (const std::string& defect : known_defects(traces_, hang_, hang_.operations.front())) {
+        notes.push_back(defect + '.');
+      }
     }
     if (hang_.matches.unpaired > 0) {
       notes.push_back(counted(hang_.matches.unpaired, "send or receive", "sends or receives") +

@@ -219,7 +219,9 @@ class HealthJudge {
           "completeness");
     } else if (inputs.without_starts > 0) {
       add(Severity::kNote, "no-starts",
-          "the records have durations and no starts: who came late is unknown", "completeness");
+          "the records have durations and no starts: who came late is unknown; `ringside run -- "
+          "COMMAND` records both",
+          "completeness");
       if (inputs.not_recorded > 0) {
         add(Severity::kNote, "not-recorded",
             counted(inputs.not_recorded, "operation") + " not in the records, by their numbers",
@@ -266,7 +268,7 @@ class HealthJudge {
     } else {
       // What cannot be seen comes below the verdict, once.
       const std::string unseen = unseen_sentence(replays_);
-      if (!unseen.empty()) {
+      if (!unseen.empty() && summary_.inputs.without_starts == 0) {
         add(Severity::kNote, "late-unknown", unseen, "late");
       }
       if (has_unjudged_links_ && summary_.inputs.hosts.size() > 1) {

@@ -5,6 +5,7 @@
 
 #include <limits>
 
+#include "analyzer/report/hang/known_defects.h"
 #include "test/unit/analyzer/trace_builder.h"
 #include "test/unit/catch.h"
 
@@ -262,4 +263,26 @@ TEST_CASE("absurd times neither overflow nor stop it") {
   const metrics::Hang hang = find(builder);
   REQUIRE(hang.operations.size() == 1);
   CHECK(hang.operations[0].waited_ns == std::numeric_limits<std::int64_t>::max());
+}
+
+TEST_CASE("a defect of NCCL's release is named where all have joined, and only there") {
+  const auto defects = [](const std::string& release, std::uint32_t joined) {
+    constexpr std::uint32_t kRanks = 64;
+    TraceBuilder builder;
+    for (std::uint32_t rank = 0; rank < kRanks; ++rank) {
+      add_dump(builder, rank, kRanks).process.nccl_version = release;
+      if (rank < joined) {
+        add_stuck(builder, "AllReduce", 0);
+      }
+    }
+    const metrics::Hang hang = find(builder);
+    REQUIRE(hang.operations.size() == 1);
+    return report::known_defects(builder.traces(), hang, hang.operations.front());
+  };
+  const auto found = defects("2.28.7", 64);
+  REQUIRE(found.size() == 1);
+  CHECK(found.front().find("NCCL 2.28.9 mends it") != std::string::npos);
+  CHECK(defects("2.28.9", 64).empty());
+  CHECK(defects("2.28.7", 63).empty());
+  CHECK(defects("unknown", 64).empty());
 }

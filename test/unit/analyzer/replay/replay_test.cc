@@ -203,9 +203,10 @@ TEST_CASE("what a rank has waited for another one is not waited for it") {
   for (std::uint32_t i = 0; i < job.kernels.size(); ++i) {
     columns.push_back((i - job.ranks[job.rank_of(i)].first_kernel) / 2);
   }
-  std::vector<std::int64_t> waited_ns(4);
-  for_each_waited_for(job, columns,
-                      [&](const WaitedFor& one) { waited_ns[one.rank] += one.waited_ns; });
+  std::vector<std::int64_t> waited_ns(4);  // by file
+  for_each_waited_for(job, columns, [&](const WaitedFor& one) {
+    waited_ns[job.ranks[one.rank].file] += one.waited_ns;
+  });
   // The first operation of a rank counts nowhere.
   CHECK(waited_ns[0] == (19 + 20) * 5 * kMs);
   CHECK(waited_ns[1] <= 5 * kMs);
