@@ -114,6 +114,19 @@ def calls_another_function(events):
     return events
 
 
+def sends_without_calls():
+    """As profilers before PyTorch 2.2 wrote them: nothing says which ranks a kernel joins."""
+    def rename(events):
+        for event in events:
+            event["name"] = event["name"].replace("AllReduce_Sum_f32_RING_LL", "SendRecv")
+        return events
+
+    made = files(ranks=2, has_calls=False)
+    for rank in range(2):
+        made = changed(made, rank, rename)
+    return made
+
+
 def exchanges():
     """Two ranks, three steps: a batch of a send and a receive that one kernel runs, an exchange of all in which
     the ranks give different sizes, and an all-reduce of vLLM's own, which NCCL knows nothing of."""
@@ -215,6 +228,7 @@ def cases():
         "profiles-other-function-json": ("summary --format json ../profiles-other-function/profiles", {}),
         "profiles-begin-later": ("match profiles", files(skipped=2)),
         "profiles-kernels-only": ("summary --no-findings profiles", files(ranks=2, has_calls=False)),
+        "profiles-sends-without-calls": ("summary profiles", sends_without_calls()),
         "profiles-pipeline": ("summary profiles", pipeline()),
         "profiles-exchanges": ("summary profiles", exchanges()),
     }

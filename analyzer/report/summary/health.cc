@@ -58,7 +58,16 @@ class HealthJudge {
         replays_(replays),
         matches_(matches),
         hang_(hang),
-        has_unjudged_links_(has_unjudged_links) {}
+        has_unjudged_links_(has_unjudged_links) {
+    for (const metrics::CommunicatorRows& rows : summary.rows) {
+      judged_.operations += rows.operations;
+      judged_.communicators += rows.operations > 0 ? 1 : 0;
+      for (const metrics::Row& row : rows.rows) {
+        judged_.captured += row.captured;
+        judged_.replayed += row.replayed;
+      }
+    }
+  }
 
   Health judge(const Document& network, const Document& match, Document topology) {
     if (hang_) {
@@ -192,17 +201,9 @@ class HealthJudge {
                 {inputs.segments_missing.size(), "trace", " with segments missing"}}),
           "completeness");
     }
-    std::uint64_t captured = 0;
-    std::uint64_t replayed = 0;
-    for (const metrics::CommunicatorRows& communicator : summary_.rows) {
-      for (const metrics::Row& row : communicator.rows) {
-        captured += row.captured;
-        replayed += row.replayed;
-      }
-    }
-    if (captured > 0 && replayed == 0) {
+    if (judged_.captured > 0 && judged_.replayed == 0) {
       add(Severity::kNote, "captured",
-          counted(captured, "operation") +
+          counted(judged_.captured, "operation") +
               " captured in CUDA graphs, whose replays are not seen: within a host only kernel "
               "channels show them, which `ringside run -- COMMAND` records",
           "completeness");
@@ -259,9 +260,12 @@ class HealthJudge {
     if (gravest != Severity::kNote) {
       health_.status = gravest == Severity::kError ? "error" : "warning";
       health_.headline = headline(health_.findings.front());
-    } else if (summary_.inputs.operations == 0) {
+    } else if (judged_.operations == 0) {
       health_.status = "unknown";
-      health_.headline = "No operation was recorded";
+      health_.headline =
+          summary_.inputs.operations == 0
+              ? "No operation was recorded"
+              : "No operation can be judged, since none says with which ranks it ran";
     } else if (summary_.inputs.are_dumps() && health_.findings.size() == 1) {
       health_.status = "unknown";
       health_.headline = "No problem found in the calls; dumps have no times";
@@ -285,15 +289,9 @@ class HealthJudge {
   }
 
   std::string what_was_judged() const {
-    std::uint64_t operations = 0;
-    std::uint64_t communicators = 0;
-    for (const metrics::CommunicatorRows& rows : summary_.rows) {
-      operations += rows.operations;
-      communicators += rows.operations > 0 ? 1 : 0;
-    }
     const bool are_calls = replays_.coverage.operations > 0 && replays_.coverage.seen == 0;
-    return (are_calls ? "the calls of " : "") + counted(operations, "operation") + " of " +
-           counted(communicators, "communicator");
+    return (are_calls ? "the calls of " : "") + counted(judged_.operations, "operation") + " of " +
+           counted(judged_.communicators, "communicator");
   }
 
   std::string headline(const HealthFinding& first) const {
@@ -313,6 +311,12 @@ class HealthJudge {
   const match::Matches& matches_;
   const std::optional<Document>& hang_;
   const bool has_unjudged_links_;
+  struct {
+    std::uint64_t operations = 0;
+    std::uint64_t communicators = 0;
+    std::uint64_t captured = 0;  // as in metrics::Row, as is the next one
+    std::uint64_t replayed = 0;
+  } judged_;
   Health health_;
 };
 
