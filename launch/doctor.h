@@ -62,8 +62,8 @@ struct Facts {
   std::optional<std::uint64_t> most_descriptors;  ///< RLIMIT_NOFILE
   std::string container;                          ///< how one is known; "": none is seen
 
-  /// What running processes with NCCL have loaded that communicates without it, by its name, each
-  /// with the processes.
+  /// Libraries that communicate without NCCL, by their names, and the processes with NCCL that have
+  /// loaded them.
   std::map<std::string, std::vector<std::int64_t>> beside_nccl;
 };
 

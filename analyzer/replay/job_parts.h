@@ -50,7 +50,7 @@ struct Coverage {
   std::uint64_t seen_on_some = 0;
 
   bool is_enough() const { return 10 * seen >= 9 * operations; }
-  /// Where a rank is not seen, what the others waited for it is not known.
+  /// False: too many operations were not seen on a rank for which others may have waited.
   bool shows_waits() const { return 9 * seen_on_some <= seen; }
 };
 

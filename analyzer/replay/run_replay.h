@@ -66,8 +66,8 @@ struct Replays {
 
   /// The run that took longest; NULL if nothing ran.
   RunReplay* longest() const;
-  /// What each rank waited, for the start of the others, too, by its JobRank::file and label. Where
-  /// it waited in two operations at once, both count. To be shown if coverage.shows_waits().
+  /// Returns how long each rank waited, for the start of the others, too, by its JobRank::file and
+  /// label. Two waits at once count both. They are to be shown if coverage.shows_waits().
   std::map<std::pair<std::uint32_t, std::string>, std::int64_t> waits_by_rank() const;
 };
 

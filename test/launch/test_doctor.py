@@ -44,7 +44,7 @@ def doctor(place):
         out, err = place.ringside("run", "--plugin", cut, "--", "echo", "started", status=125)
         require("cut off" in err and "started" not in out, out + err)
 
-    # What communicates without NCCL, in a process that has NCCL's library.
+    # A process that has NCCL's library has loaded another one that communicates.
     mapped = [place.root / "libnccl.so.2", place.root / "libnvshmem_host.so.3"]
     for path in mapped:
         path.write_bytes(b"x" * 4096)

@@ -53,7 +53,7 @@ class TimeShares {
   /// As facts::Fold.
   void add(std::size_t thread, const facts::SeenOperation& seen);
 
-  /// To be called once. What ranks waited is in their transfer.
+  /// To be called once. The ranks' waits are in their transfer.
   FoundShares finish();
 
  private:

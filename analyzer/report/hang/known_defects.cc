@@ -12,7 +12,7 @@ namespace {
 
 using Version = std::array<unsigned, 3>;
 
-// What the table asks of a stuck operation.
+// The table asks this of a stuck operation.
 struct Symptom {
   std::uint32_t ranks = 0;
   bool is_all_to_all = false;
