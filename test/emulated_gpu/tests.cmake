@@ -4,16 +4,20 @@
 set(driver "${CMAKE_CURRENT_SOURCE_DIR}/driver/run_test.py")
 set(work "${CMAKE_BINARY_DIR}/emulated_gpu/tests")
 
-# add_nccl_test(NAME SECONDS [PLUGIN_TARGET])
+# add_nccl_test(NAME SECONDS [PLUGIN_TARGET] [NVIDIA]): NVIDIA: with NVIDIA's own, newer build of NCCL.
 function(add_nccl_test name seconds)
+  cmake_parse_arguments(PARSE_ARGV 2 option "NVIDIA" "" "")
   set(plugin ringside_plugin)
-  if(ARGC GREATER 2)
-    set(plugin "${ARGV2}")
+  if(option_UNPARSED_ARGUMENTS)
+    set(plugin "${option_UNPARSED_ARGUMENTS}")
   endif()
   if(skip_reason)
     set(arguments --skip "${skip_reason}")
   elseif(NOT TARGET ${plugin})
     set(arguments --skip "this build has no ${plugin}")
+  elseif(option_NVIDIA AND NOT TARGET emulated_nvidia_nccl)
+    set(arguments --skip
+        "no NCCL ${nvidia_release}: run test/emulated_gpu/get_nvidia_nccl.sh, then cmake again")
   else()
     set(arguments
       --ranks-program "$<TARGET_FILE:nccl_ranks>"
@@ -29,11 +33,19 @@ function(add_nccl_test name seconds)
       list(APPEND arguments --torch "${RINGSIDE_TORCH_PACKAGE}" --torch-stubs "${torch_stubs}")
     endif()
   endif()
-  add_test(NAME ${name} COMMAND Python3::Interpreter "${driver}" ${arguments} ${name})
+  set(test ${name})
+  set(labels nccl)
+  if(option_NVIDIA)
+    string(REPLACE "nccl-" "nvidia-nccl-" test ${name})
+    set(labels nvidia)
+    list(APPEND arguments --nccl-folder "${nvidia_folder}")
+  endif()
+  add_test(NAME ${test} COMMAND Python3::Interpreter "${driver}" ${arguments} ${name})
   # NCCL's proxies poll: several jobs at a time on few cores disturb each other's timing. One after the
   # other they take longer than all other tests, so they begin first (COST).
-  set_tests_properties(${name} PROPERTIES
-    TIMEOUT ${seconds} SKIP_RETURN_CODE 77 RESOURCE_LOCK emulated_gpu PROCESSORS 2 LABELS nccl COST 300)
+  set_tests_properties(${test} PROPERTIES
+    TIMEOUT ${seconds} SKIP_RETURN_CODE 77 RESOURCE_LOCK emulated_gpu PROCESSORS 2 LABELS ${labels}
+    COST 300)
 endfunction()
 
 add_nccl_test(nccl-mix-2 120)
@@ -139,3 +151,7 @@ foreach(part collectives faults)
   set_tests_properties(emulated_gpu-${part} PROPERTIES
     TIMEOUT 300 SKIP_RETURN_CODE 77 RESOURCE_LOCK emulated_gpu PROCESSORS 2 LABELS nccl COST 300)
 endforeach()
+
+# A newer NCCL, which has interface 7.
+add_nccl_test(nccl-mix-2 120 NVIDIA)
+add_nccl_test(nccl-abi-v7 120 ringside_plugin_v7 NVIDIA)

@@ -81,8 +81,9 @@ COLLECTIVES = ("AllReduce", "AllGather", "ReduceScatter", "Reduce")
 
 def mix(setup, ranks):
     """A user who sets nothing gets this."""
-    job = Job(setup, ranks=ranks, timeout=90).wait()
-    load_is_logged(job, 6)
+    tags = ("--user-tag", "0x7a6") if setup.interface >= 7 else ()
+    job = Job(setup, *tags, ranks=ranks, timeout=90).wait()
+    load_is_logged(job, setup.interface)
     traces = complete(job)
     # NCCL from 2.29.2 on tells nothing of a broadcast's execution.
     times_come_from(traces, "proxy", skip=lambda t, o: expectations.is_to_self(t, o)
@@ -108,7 +109,7 @@ def mix_kernel(setup):
     """With kernel channels: all times are the GPU's."""
     job = Job(setup, ranks=2, NCCL_ALLGATHERV_ENABLE="0",
               RINGSIDE_EVENTS="coll,p2p,kernel,proxy").wait()
-    load_is_logged(job, 6)
+    load_is_logged(job, setup.interface)
     traces = complete(job)
     times_come_from(traces, "gpu", skip=after_send_to_self)
     matched_everywhere(job, ())
@@ -118,7 +119,7 @@ def mix_network(setup):
     """Without kernel channels: all times are the network's."""
     job = Job(setup, ranks=2, NCCL_ALLGATHERV_ENABLE="0",
               RINGSIDE_EVENTS="coll,p2p,proxy,steps").wait()
-    load_is_logged(job, 6)
+    load_is_logged(job, setup.interface)
     traces = complete(job)
     times_come_from(traces, "proxy", skip=expectations.is_to_self)
     matched_everywhere(job, (*COLLECTIVES, "Broadcast"))
@@ -156,5 +157,5 @@ TESTS = {
     "nccl-mix-network": mix_network,
     "nccl-one-host": one_host,
     "nccl-broadcasts-default": broadcasts_default,
-    **{f"nccl-abi-v{n}": functools.partial(abi, version=n) for n in range(1, 7)},
+    **{f"nccl-abi-v{n}": functools.partial(abi, version=n) for n in range(1, 8)},
 }
