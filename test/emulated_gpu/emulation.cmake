@@ -94,20 +94,23 @@ add_library(emulated_kernels SHARED nccl/wheel.cc)
 target_link_libraries(emulated_kernels PRIVATE emulated_flags nccl_kernels emulated_cuda)
 set_target_properties(emulated_kernels PROPERTIES OUTPUT_NAME emugpu_nccl BUILD_RPATH "\$ORIGIN")
 
-# Where NVIDIA's build has been fetched, programs run with it by
+# NVIDIA's own builds, where they have been fetched. Programs run with one of them by
 # LD_LIBRARY_PATH=<build>/emulated_gpu/nccl-<release>.
-set(nvidia_nccl "${RINGSIDE_NCCL_PACKAGE}/nvidia-${nvidia_release}/libnccl.so.2")
-if(EXISTS "${nvidia_nccl}")
-  set(nvidia_folder "${CMAKE_BINARY_DIR}/emulated_gpu/nccl-${nvidia_release}")
-  set(redirect "${CMAKE_CURRENT_SOURCE_DIR}/nccl/redirect_wheel.py")
-  add_custom_command(OUTPUT "${nvidia_folder}/libnccl.so.2"
-    COMMAND "${CMAKE_COMMAND}" -E make_directory "${nvidia_folder}"
-    COMMAND Python3::Interpreter "${redirect}" "${nvidia_nccl}" $<TARGET_SONAME_FILE:emulated_cudart>
-            $<TARGET_FILE:emulated_kernels> "${nvidia_folder}/libnccl.so.2"
-    DEPENDS "${redirect}" emulated_cudart emulated_kernels "${nvidia_nccl}"
-    COMMENT "Leading NCCL ${nvidia_release} to the emulated CUDA runtime")
-  add_custom_target(emulated_nvidia_nccl ALL DEPENDS "${nvidia_folder}/libnccl.so.2")
-endif()
+file(GLOB nvidia_builds "${RINGSIDE_NCCL_PACKAGE}/nvidia-*/libnccl.so.2")
+set(redirect "${CMAKE_CURRENT_SOURCE_DIR}/nccl/redirect_wheel.py")
+set(redirected "")
+foreach(nvidia_build IN LISTS nvidia_builds)
+  string(REGEX MATCH "nvidia-([^/]*)/libnccl.so.2$" release "${nvidia_build}")
+  set(folder "${CMAKE_BINARY_DIR}/emulated_gpu/nccl-${CMAKE_MATCH_1}")
+  add_custom_command(OUTPUT "${folder}/libnccl.so.2"
+    COMMAND "${CMAKE_COMMAND}" -E make_directory "${folder}"
+    COMMAND Python3::Interpreter "${redirect}" "${nvidia_build}" $<TARGET_SONAME_FILE:emulated_cudart>
+            $<TARGET_FILE:emulated_kernels> "${folder}/libnccl.so.2"
+    DEPENDS "${redirect}" emulated_cudart emulated_kernels "${nvidia_build}"
+    COMMENT "Leading NCCL ${CMAKE_MATCH_1} to the emulated CUDA runtime")
+  list(APPEND redirected "${folder}/libnccl.so.2")
+endforeach()
+add_custom_target(emulated_nvidia_nccl ALL DEPENDS ${redirected})
 
 add_executable(nccl_ranks
   ranks/board.cc ranks/buffer.cc ranks/call_log.cc ranks/collectives.cc ranks/environment.cc

@@ -3,20 +3,20 @@
 # Fetches NVIDIA's own build of a newer NCCL than Debian has from the Python package index, with pip as
 # it is configured. Installs nothing.
 #
-#   get_nvidia_nccl.sh [DIRECTORY]     default: .nccl-package at the top of the source tree
+#   get_nvidia_nccl.sh [RELEASE]     default: 2.32.3, which the tests use
 #
 # 0.3 GB are fetched; the library among them, 0.34 GB, stays in ${XDG_CACHE_HOME:-~/.cache}/ringside,
-# which all source trees share, and DIRECTORY/nvidia-RELEASE leads there. Does nothing if it is there
-# already. Prints the release. Exit status 77 with one line of explanation if it cannot be had within
+# which all source trees share, and .nccl-package/nvidia-RELEASE at the top of the source tree leads
+# there. Does nothing if it is there already. Prints the release. Exit status 77 with one line of explanation if it cannot be had within
 # five minutes, or if RINGSIDE_NVIDIA_NCCL=off.
 set -euo pipefail
 
 if [ $# -gt 1 ]; then
-  echo "usage: $0 [DIRECTORY]" >&2
+  echo "usage: $0 [RELEASE]" >&2
   exit 2
 fi
-link_in=${1:-$(cd "$(dirname "$0")/../.." && pwd)/.nccl-package}
-release=2.32.3
+link_in=$(cd "$(dirname "$0")/../.." && pwd)/.nccl-package
+release=${1:-2.32.3}
 
 unavailable() {
   echo "NCCL $release unavailable: $1" >&2

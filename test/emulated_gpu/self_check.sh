@@ -88,7 +88,7 @@ check_collectives() {
   run mix-1 --ranks 1
   run mix-3 --ranks 3
   for protocol in LL Simple; do
-    NCCL_ALGO=allreduce:tree NCCL_PROTO=$protocol run "mix-tree-$protocol" --ranks 3
+    NCCL_ALGO="ring;allreduce:tree" NCCL_PROTO=$protocol run "mix-tree-$protocol" --ranks 3
   done
   run broadcasts --ranks 3 --scenario broadcasts
   run mix-shared-process --ranks 4 --ranks-per-process 2

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The structures through which NCCL's host code hands work to its kernels, as laid out in NCCL
-// 2.29.7 and, where fifo.h does not differ, 2.32.3. The names are this project's; layout-2.29.7.tsv
-// maps them to NCCL's, and layout_check.cc asserts every offset. Nothing here is part of NCCL's
-// public interface: see README.md for how to follow a newer release.
+// 2.29.7 and, but for what Differences says, 2.31.2 and 2.32.3. The names are this project's;
+// layout-2.29.7.tsv maps them to NCCL's, and layout_check.cc asserts every offset. Nothing here is
+// part of NCCL's public interface: see README.md for how to follow a newer release.
 #pragma once
 
 #include <cstddef>
@@ -11,6 +11,13 @@
 #include <sys/types.h>
 
 namespace emugpu::nccl {
+
+// Where later releases differ. Set before the first kernel.
+struct Differences {
+  bool wide_fifo = false;           // fifo.h; from 2.31 on
+  bool padded_collectives = false;  // work_batches.cc; 2.31 only
+};
+inline Differences differences;
 
 inline constexpr int kStepsPerBuffer = 8;
 inline constexpr int kMaxChannels = 64;

@@ -6,8 +6,6 @@ namespace {
 
 constexpr int kModeOffset = 1;  // the step's data lies at `offset` in the buffer
 
-bool wide_fifo = false;
-
 template <class Slot>
 Slot& slot_of(const ConnectionInfo& connection, std::uint64_t step) {
   return static_cast<Slot*>(connection.fifo)[step % kStepsPerBuffer];
@@ -21,20 +19,16 @@ std::optional<ssize_t> offset_in(const Slot& slot) {
 
 }  // namespace
 
-void set_wide_fifo(bool wide) {
-  wide_fifo = wide;
-}
-
 std::optional<ssize_t> announced_offset(const ConnectionInfo& connection, std::uint64_t step) {
   if (connection.fifo == nullptr) return std::nullopt;
-  return wide_fifo ? offset_in(slot_of<FifoSlot2_32>(connection, step))
-                   : offset_in(slot_of<FifoSlot2_29>(connection, step));
+  return differences.wide_fifo ? offset_in(slot_of<WideFifoSlot>(connection, step))
+                               : offset_in(slot_of<FifoSlot>(connection, step));
 }
 
 void announce_size(const ConnectionInfo& connection, std::uint64_t step, std::size_t bytes) {
   if (connection.fifo == nullptr) return;
-  ssize_t& size = wide_fifo ? slot_of<FifoSlot2_32>(connection, step).size
-                            : slot_of<FifoSlot2_29>(connection, step).size;
+  ssize_t& size = differences.wide_fifo ? slot_of<WideFifoSlot>(connection, step).size
+                                        : slot_of<FifoSlot>(connection, step).size;
   __atomic_store_n(&size, static_cast<ssize_t>(bytes), __ATOMIC_RELEASE);
 }
 

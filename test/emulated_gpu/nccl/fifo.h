@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What kernel and proxy tell each other about one step of a connection's buffer. Its layout is the
-// one thing here that differs between the releases of NCCL.
+// What kernel and proxy tell each other about one step of a connection's buffer.
 #pragma once
 
 #include <optional>
@@ -10,22 +9,19 @@
 
 namespace emugpu::nccl {
 
-struct FifoSlot2_29 {
+struct FifoSlot {
   int mode;
   int offset;
   ssize_t size;
   void* pointer;
 };
 
-struct FifoSlot2_32 {
+struct WideFifoSlot {
   int mode;
   ssize_t offset;
   ssize_t size;
   void* pointer;
 };
-
-// Before the first kernel: which of the two.
-void set_wide_fifo(bool wide);
 
 // Where in the connection's buffer the step's data lies, if the proxy has said so.
 std::optional<ssize_t> announced_offset(const ConnectionInfo& connection, std::uint64_t step);

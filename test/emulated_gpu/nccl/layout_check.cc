@@ -30,17 +30,17 @@ LAYOUT_FIELD(LowLatencyLine, flag_low, 4, 4);
 LAYOUT_FIELD(LowLatencyLine, data_high, 8, 4);
 LAYOUT_FIELD(LowLatencyLine, flag_high, 12, 4);
 
-LAYOUT_SIZE(FifoSlot2_29, 24);
-LAYOUT_FIELD(FifoSlot2_29, mode, 0, 4);
-LAYOUT_FIELD(FifoSlot2_29, offset, 4, 4);
-LAYOUT_FIELD(FifoSlot2_29, size, 8, 8);
-LAYOUT_FIELD(FifoSlot2_29, pointer, 16, 8);
+LAYOUT_SIZE(FifoSlot, 24);
+LAYOUT_FIELD(FifoSlot, mode, 0, 4);
+LAYOUT_FIELD(FifoSlot, offset, 4, 4);
+LAYOUT_FIELD(FifoSlot, size, 8, 8);
+LAYOUT_FIELD(FifoSlot, pointer, 16, 8);
 
-LAYOUT_SIZE(FifoSlot2_32, 32);
-LAYOUT_FIELD(FifoSlot2_32, mode, 0, 4);
-LAYOUT_FIELD(FifoSlot2_32, offset, 8, 8);
-LAYOUT_FIELD(FifoSlot2_32, size, 16, 8);
-LAYOUT_FIELD(FifoSlot2_32, pointer, 24, 8);
+LAYOUT_SIZE(WideFifoSlot, 32);
+LAYOUT_FIELD(WideFifoSlot, mode, 0, 4);
+LAYOUT_FIELD(WideFifoSlot, offset, 8, 8);
+LAYOUT_FIELD(WideFifoSlot, size, 16, 8);
+LAYOUT_FIELD(WideFifoSlot, pointer, 24, 8);
 
 LAYOUT_SIZE(ConnectionInfo, 152);
 LAYOUT_FIELD(ConnectionInfo, buffers, 0, 24);

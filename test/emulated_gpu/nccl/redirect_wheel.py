@@ -17,7 +17,7 @@ import struct
 import sys
 
 # Those whose structures nccl/layout-*.tsv describe.
-KNOWN = ("2.32.3",)
+KNOWN = ("2.31.2", "2.32.3")
 PAGE = 0x1000
 RUNTIME_FUNCTION = re.compile(r"(__)?cuda[A-Z]\w*")
 # A launch by the runtime has arguments of unknown size, so the runtime for applications ignores it.
@@ -131,13 +131,14 @@ class Redirection:
                     sys.exit(f"{name} is too short for a jump")
         return refused
 
-    def at_load(self, table, unused, old_init):
-        """The library's first code calls emugpu_nccl_loaded(table), then goes on as before. It
-        takes the place of a function that nothing can reach any more."""
+    def at_load(self, release, table, unused, old_init):
+        """The library's first code calls emugpu_nccl_loaded(release, table), then goes on as before.
+        It takes the place of a function that nothing can reach any more."""
         slot = self.slot("emugpu_nccl_loaded")
         address = unused + 32
         code = b"\x48\x83\xec\x08"  # sub $8, %rsp
-        code += b"\x48\x8d\x3d" + struct.pack("<i", table - address - len(code) - 7)
+        code += b"\xbf" + struct.pack("<i", release)  # mov $release, %edi
+        code += b"\x48\x8d\x35" + struct.pack("<i", table - address - len(code) - 7)  # lea, %rsi
         code += b"\xff\x15" + struct.pack("<i", slot - address - len(code) - 6)  # call *slot
         code += b"\x48\x83\xc4\x08"  # add $8, %rsp
         code += b"\xe9" + struct.pack("<i", old_init - address - len(code) - 5)
@@ -217,7 +218,8 @@ def main():
     unused = functions["cudaGraphDebugDotPrint"][0][0]
     init = next(value for tag, value in struct.iter_unpack("<QQ", library.bytes_of(".dynamic"))
                 if tag == INIT)
-    first = redirection.at_load(table, unused, init)
+    major, minor, patch = map(int, release[1].split(b"."))
+    first = redirection.at_load(10000 * major + 100 * minor + patch, table, unused, init)
     redirection.rename_yielding()
     redirection.dynamic([os.path.basename(path) for path in sys.argv[2:4]], first)
     redirection.headers()

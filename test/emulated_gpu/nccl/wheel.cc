@@ -14,9 +14,9 @@
 
 extern "C" {
 
-// Before NCCL's own first code: its table of device functions.
-EXPORTED void emugpu_nccl_loaded(const int* function_table) {
-  emugpu::nccl::set_wide_fifo(true);
+// Before NCCL's own first code: its release, 23203 for 2.32.3, and its table of device functions.
+EXPORTED void emugpu_nccl_loaded(int release, const int* function_table) {
+  emugpu::nccl::differences = {.wide_fifo = true, .padded_collectives = release < 23200};
   emugpu::nccl::set_function_table(function_table);
 }
 
