@@ -7,8 +7,8 @@
 #
 # 0.3 GB are fetched; the library among them, 0.34 GB, stays in ${XDG_CACHE_HOME:-~/.cache}/ringside,
 # which all source trees share, and .nccl-package/nvidia-RELEASE at the top of the source tree leads
-# there. Does nothing if it is there already. Prints the release. Exit status 77 with one line of explanation if it cannot be had within
-# five minutes, or if RINGSIDE_NVIDIA_NCCL=off.
+# there. Does nothing if it is there already. Prints the release. Exit status 77 with one line of
+# explanation if it cannot be had within five minutes, or if RINGSIDE_NVIDIA_NCCL=off.
 set -euo pipefail
 
 if [ $# -gt 1 ]; then
