@@ -79,7 +79,8 @@ ran_at_least() {  # ran_at_least NAME SECONDS
 layout_file_agrees() {
   local assertions=$source_directory/nccl/layout_check.cc
   diff <(awk -F '\t' 'FNR > 1 && $2 != "-" && $7 == "-" { print $3 ", " $4 ", " $5 ", " $6 }' \
-    "$source_directory"/nccl/layout-*.tsv | sort) <(sed -n 's/^LAYOUT_FIELD(\(.*, [0-9]*\));$/\1/p' "$assertions" | sort)
+    "$source_directory"/nccl/layout-*.tsv | sort) \
+    <(sed -n 's/^LAYOUT_FIELD(\(.*, [0-9]*\));$/\1/p' "$assertions" | sort)
 }
 
 check_collectives() {

@@ -4,8 +4,8 @@
 set(driver "${CMAKE_CURRENT_SOURCE_DIR}/driver/run_test.py")
 set(work "${CMAKE_BINARY_DIR}/emulated_gpu/tests")
 
-# add_driver_test(TEST NAME SECONDS PLUGIN_TARGET LABELS NCCL_RELEASE): NAME is run_test.py's; the release is
-# one of NVIDIA's builds, or empty for Debian's.
+# add_driver_test(TEST NAME SECONDS PLUGIN_TARGET LABELS NCCL_RELEASE): NAME is run_test.py's; the
+# release is one of NVIDIA's builds, or empty for Debian's.
 function(add_driver_test test name seconds plugin labels nccl_release)
   if(skip_reason)
     set(arguments --skip "${skip_reason}")
@@ -41,7 +41,8 @@ function(add_driver_test test name seconds plugin labels nccl_release)
     COST 300)
 endfunction()
 
-# add_nccl_test(NAME SECONDS [PLUGIN_TARGET]): with Debian's NCCL, and, before a release, with NVIDIA's.
+# add_nccl_test(NAME SECONDS [PLUGIN_TARGET]): with Debian's NCCL, and, before a release, with
+# NVIDIA's.
 function(add_nccl_test name seconds)
   set(plugin ringside_plugin)
   if(ARGC GREATER 2)

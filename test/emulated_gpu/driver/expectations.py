@@ -40,7 +40,8 @@ def compare(trace, calls, *, named=True, detailed=True):
         return tuple(sorted((k, v) for k, v in key.items() if v is not None))
 
     def key_of_operation(operation):
-        call = {k: operation.get(k) for k in ("func", "bytes", "peer", "datatype", "count", "user_tag")}
+        call = {k: operation.get(k)
+                for k in ("func", "bytes", "peer", "datatype", "count", "user_tag")}
         if operation["func"] in ("Broadcast", "Reduce"):
             call["root"] = operation.get("root")
         call["comm"] = trace.communicator_name(operation)

@@ -107,7 +107,7 @@ struct KernelCommunicator {
   int node_count;
   int buffer_sizes[kProtocolCount];
   int point_to_point_chunk_size;
-  int all_nvlink;
+  int all_nvlink;  // not used here; at another place from 2.30 on
   int* collnet_dense_to_user_rank;
   volatile std::uint32_t* abort_flag;
   Channel* channels;

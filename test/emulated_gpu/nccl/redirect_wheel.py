@@ -153,7 +153,8 @@ class Redirection:
 
     def dynamic(self, needed, init):
         section = self.library.sections[".dynamic"]
-        entries = [list(entry) for entry in struct.iter_unpack("<QQ", self.library.bytes_of(".dynamic"))]
+        entries = [list(entry)
+                   for entry in struct.iter_unpack("<QQ", self.library.bytes_of(".dynamic"))]
         room = len(entries)
         entries = [entry for entry in entries if entry[0] != 0]
         entries = [[NEEDED, self.string(name)] for name in needed] + entries

@@ -8,8 +8,8 @@
 namespace ranks {
 namespace {
 
-// The public ncclCollConfig_t of NCCL 2.32, which later releases may only extend: the headers here
-// are those of an older release.
+// The public ncclCollConfig_t of NCCL 2.32, which later releases may only extend, and of which 2.31
+// has the beginning: the headers here are those of an older release.
 struct CollectiveConfiguration {
   std::size_t size = sizeof(CollectiveConfiguration);
   unsigned magic = 0xcafebeef;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Calls that carry a tag of the user's, which NCCL gives to its profilers: from NCCL 2.32 on.
+// Calls that carry a tag of the user's, which NCCL gives to its profilers: from NCCL 2.31 on.
 #pragma once
 
 #include <cstdint>
