@@ -9,7 +9,8 @@
 # Exit status 0: all tests passed; 2: there is no such preset; another one: something needed is missing,
 # the build failed, or a test failed.
 # RINGSIDE_TORCH=on also runs the tests with PyTorch's wheel, which is fetched (0.5 GB) into
-# ~/.cache/ringside the first time; RINGSIDE_WHEEL=on all those of the Python package, of which
+# ~/.cache/ringside the first time; RINGSIDE_NVIDIA_NCCL=on those with NVIDIA's newest NCCL (0.3 GB),
+# likewise; RINGSIDE_WHEEL=on all those of the Python package, of which
 # otherwise some run, and none with RINGSIDE_WHEEL=off.
 # Tests with the label `release` are left out: `.ci/run mpi` runs them.
 # CMAKE_ARGUMENTS (separated by blanks) are passed on to CMake; TARGETS: build these only.
@@ -48,6 +49,9 @@ if [[ $preset != *san ]]; then
   test/emulated_gpu/get_nccl.sh > /dev/null || [ $? -eq 77 ]
   if [ "${RINGSIDE_TORCH:-off}" = on ]; then
     test/emulated_gpu/get_torch.sh > /dev/null || [ $? -eq 77 ]
+  fi
+  if [ "${RINGSIDE_NVIDIA_NCCL:-off}" = on ]; then
+    test/emulated_gpu/get_nvidia_nccl.sh > /dev/null || [ $? -eq 77 ]
   fi
 fi
 cmake --preset "$preset" "${cmake_arguments[@]}" || stop "CMake found no way to build"

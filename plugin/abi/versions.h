@@ -145,8 +145,8 @@ using Profiler = ProfilerTable<InitV5, EventDescr, EventStateArgs>;
 static_assert(sizeof(EventDescr) == 112);
 }  // namespace v6
 
-/// NCCL 2.31 (native): user tags, kernel variants and kernel phases are new. These declarations
-/// follow the header's text; no recording of this version exists yet.
+/// NCCL 2.31 (native): user tags, kernel variants and kernel phases are new. The last two come with
+/// symmetric kernels only, of which there is no recording.
 namespace v7 {
 struct EventDescr {
   std::uint64_t type;

@@ -34,8 +34,8 @@ struct NcclFacts {
   int abi_version = 0;
   int version = 0;  ///< as ncclGetVersion returns it; 0: not known
   /// True if recording has been on since the first communicator. NCCL's counters of kernel channels
-  /// miscount a rank's sends to itself (2.26 to 2.31). If such a send is not recorded and a later
-  /// kernel channel is, NCCL can wait for that channel for ever.
+  /// miss operations that are not recorded: a rank's sends to itself before 2.31, all from then on.
+  /// If a later kernel channel is recorded, NCCL can wait for it for ever, or crash.
   bool recorded_from_start = true;
   bool is_made_safe = false;  ///< by kSafeForKernels
 };

@@ -36,13 +36,13 @@ std::vector<Line> announcement(const config::Config& config, const Recording& re
   }
   if ((recording.wanted() & record::bit(record::EventType::kKernelCh)) != 0) {
     lines.push_back({true, "kernel channels are recorded as asked, but NCCL " + nccl +
-                               " can hang in ncclCommDestroy with them, after grouped broadcasts "
+                               " can hang or crash in ncclCommDestroy with them, after broadcasts "
                                "(prevented by NCCL_ALLGATHERV_ENABLE=0)"});
   } else if (recording.is_started() && recording.uses_default_events()) {
     lines.push_back(
         {false, "kernel channels (GPU times) are off: NCCL " + nccl +
-                    " can hang with them. RINGSIDE_EVENTS=default,kernel records them all the "
-                    "same"});
+                    " can hang or crash with them. RINGSIDE_EVENTS=default,kernel records "
+                    "them all the same"});
   }
   return lines;
 }

@@ -60,16 +60,21 @@ set_target_properties(emulated_cudart PROPERTIES
   LINK_DEPENDS "${CMAKE_CURRENT_SOURCE_DIR}/cuda/libcudart.map")
 set_versioned_name(emulated_cudart cudart 13)
 
+# The emulated kernels, for each release of NCCL.
+add_library(nccl_kernels OBJECT
+  cuda/yield.cc nccl/broadcast_batch.cc nccl/collectives.cc nccl/fifo.cc nccl/function_table.cc
+  nccl/kernel.cc nccl/layout_check.cc nccl/point_to_point.cc nccl/primitives.cc
+  nccl/primitives_low_latency.cc nccl/primitives_simple.cc nccl/reduction.cc nccl/scheduler.cc
+  nccl/work_batches.cc)
+target_link_libraries(nccl_kernels PRIVATE emulated_flags)
+
 # NCCL itself, from Debian's archive, with the runtime API and the kernels' emulation inside.
 # The runtime must be inside, not beside: the archive has weak definitions of some of its
 # functions, and those would win over a shared library's.
 add_library(emulated_nccl SHARED
-  cuda/glibc_compat.cc cuda/yield.cc ${runtime_sources} cuda/runtime_cuda12.cc
-  nccl/broadcast_batch.cc nccl/collectives.cc nccl/function_table.cc nccl/kernel.cc
-  nccl/layout_check.cc nccl/point_to_point.cc nccl/primitives.cc nccl/primitives_low_latency.cc
-  nccl/primitives_simple.cc nccl/reduction.cc nccl/scheduler.cc nccl/work_batches.cc)
+  cuda/glibc_compat.cc ${runtime_sources} cuda/runtime_cuda12.cc nccl/archive.cc)
 target_link_libraries(emulated_nccl
-  PRIVATE emulated_flags
+  PRIVATE emulated_flags nccl_kernels
           "-Wl,--whole-archive" "${RINGSIDE_NCCL_ARCHIVE}" "-Wl,--no-whole-archive"
           emulated_cuda rt)
 target_include_directories(emulated_nccl SYSTEM INTERFACE
@@ -81,17 +86,41 @@ set_versioned_name(emulated_nccl nccl 2)
 add_dependencies(emulated_nccl emulated_nvml)  # NCCL loads it at run time
 
 # The emulation itself has coroutines and functions of one name in several files.
-set_target_properties(emulated_cuda emulated_cudart emulated_nccl PROPERTIES UNITY_BUILD OFF)
+set_target_properties(emulated_cuda emulated_cudart emulated_nccl nccl_kernels
+  PROPERTIES UNITY_BUILD OFF)
+
+# What NVIDIA's own build of NCCL needs (nccl/redirect_wheel.py).
+add_library(emulated_kernels SHARED nccl/wheel.cc)
+target_link_libraries(emulated_kernels PRIVATE emulated_flags nccl_kernels emulated_cuda)
+set_target_properties(emulated_kernels PROPERTIES OUTPUT_NAME emugpu_nccl BUILD_RPATH "\$ORIGIN")
+
+# NVIDIA's own builds, where they have been fetched. Programs run with one of them by
+# LD_LIBRARY_PATH=<build>/emulated_gpu/nccl-<release>.
+file(GLOB nvidia_builds "${RINGSIDE_NCCL_PACKAGE}/nvidia-*/libnccl.so.2")
+set(redirect "${CMAKE_CURRENT_SOURCE_DIR}/nccl/redirect_wheel.py")
+set(redirected "")
+foreach(nvidia_build IN LISTS nvidia_builds)
+  string(REGEX MATCH "nvidia-([^/]*)/libnccl.so.2$" release "${nvidia_build}")
+  set(folder "${CMAKE_BINARY_DIR}/emulated_gpu/nccl-${CMAKE_MATCH_1}")
+  add_custom_command(OUTPUT "${folder}/libnccl.so.2"
+    COMMAND "${CMAKE_COMMAND}" -E make_directory "${folder}"
+    COMMAND Python3::Interpreter "${redirect}" "${nvidia_build}" $<TARGET_SONAME_FILE:emulated_cudart>
+            $<TARGET_FILE:emulated_kernels> "${folder}/libnccl.so.2"
+    DEPENDS "${redirect}" emulated_cudart emulated_kernels "${nvidia_build}"
+    COMMENT "Leading NCCL ${CMAKE_MATCH_1} to the emulated CUDA runtime")
+  list(APPEND redirected "${folder}/libnccl.so.2")
+endforeach()
+add_custom_target(emulated_nvidia_nccl ALL DEPENDS ${redirected})
 
 add_executable(nccl_ranks
   ranks/board.cc ranks/buffer.cc ranks/call_log.cc ranks/collectives.cc ranks/environment.cc
   ranks/job.cc ranks/main.cc ranks/options.cc ranks/process.cc ranks/rank.cc
   ranks/scenario_burst.cc ranks/scenario_mix.cc ranks/scenario_sweep.cc ranks/scenario_train.cc
-  ranks/scenario_windows.cc ranks/scenarios.cc)
-target_link_libraries(nccl_ranks PRIVATE emulated_flags emulated_nccl)
+  ranks/scenario_windows.cc ranks/scenarios.cc ranks/tagged.cc)
+target_link_libraries(nccl_ranks PRIVATE emulated_flags emulated_nccl ${CMAKE_DL_LIBS})
 set_target_properties(nccl_ranks PROPERTIES BUILD_RPATH "\$ORIGIN/../lib")
 
-foreach(version 2 6)
+foreach(version 2 6 7)
   add_library(recorder_v${version} MODULE
     recorder/journal.cc recorder/recorder.cc recorder/recorder_v${version}.cc)
   target_link_libraries(recorder_v${version} PRIVATE emulated_flags)

@@ -75,12 +75,12 @@ ran_at_least() {  # ran_at_least NAME SECONDS
     most = substr($0, RSTART + 4, RLENGTH - 4) + 0 } END { exit !(most >= least) }' "$output/$1/log"
 }
 
-# The offsets that the compiler checked are those in the table.
+# The offsets that the compiler checked are those in the tables.
 layout_file_agrees() {
-  local table=$source_directory/nccl/layout-2.29.7.tsv
   local assertions=$source_directory/nccl/layout_check.cc
-  diff <(awk -F '\t' 'NR > 1 && $2 != "-" && $7 == "-" { print $3 ", " $4 ", " $5 ", " $6 }' \
-    "$table" | sort) <(sed -n 's/^LAYOUT_FIELD(\(.*, [0-9]*\));$/\1/p' "$assertions" | sort)
+  diff <(awk -F '\t' 'FNR > 1 && $2 != "-" && $7 == "-" { print $3 ", " $4 ", " $5 ", " $6 }' \
+    "$source_directory"/nccl/layout-*.tsv | sort) \
+    <(sed -n 's/^LAYOUT_FIELD(\(.*, [0-9]*\));$/\1/p' "$assertions" | sort)
 }
 
 check_collectives() {
@@ -89,7 +89,7 @@ check_collectives() {
   run mix-1 --ranks 1
   run mix-3 --ranks 3
   for protocol in LL Simple; do
-    NCCL_ALGO=allreduce:tree NCCL_PROTO=$protocol run "mix-tree-$protocol" --ranks 3
+    NCCL_ALGO="ring;allreduce:tree" NCCL_PROTO=$protocol run "mix-tree-$protocol" --ranks 3
   done
   run broadcasts --ranks 3 --scenario broadcasts
   run mix-shared-process --ranks 4 --ranks-per-process 2

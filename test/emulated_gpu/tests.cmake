@@ -4,16 +4,16 @@
 set(driver "${CMAKE_CURRENT_SOURCE_DIR}/driver/run_test.py")
 set(work "${CMAKE_BINARY_DIR}/emulated_gpu/tests")
 
-# add_nccl_test(NAME SECONDS [PLUGIN_TARGET])
-function(add_nccl_test name seconds)
-  set(plugin ringside_plugin)
-  if(ARGC GREATER 2)
-    set(plugin "${ARGV2}")
-  endif()
+# add_driver_test(TEST NAME SECONDS PLUGIN_TARGET LABELS NCCL_RELEASE): NAME is run_test.py's; the
+# release is one of NVIDIA's builds, or empty for Debian's.
+function(add_driver_test test name seconds plugin labels nccl_release)
   if(skip_reason)
     set(arguments --skip "${skip_reason}")
   elseif(NOT TARGET ${plugin})
     set(arguments --skip "this build has no ${plugin}")
+  elseif(nccl_release AND NOT EXISTS "${RINGSIDE_NCCL_PACKAGE}/nvidia-${nccl_release}/libnccl.so.2")
+    set(arguments --skip
+        "no NCCL ${nccl_release}: run test/emulated_gpu/get_nvidia_nccl.sh, then cmake again")
   else()
     set(arguments
       --ranks-program "$<TARGET_FILE:nccl_ranks>"
@@ -28,12 +28,30 @@ function(add_nccl_test name seconds)
     if(TARGET torch_stubs)
       list(APPEND arguments --torch "${RINGSIDE_TORCH_PACKAGE}" --torch-stubs "${torch_stubs}")
     endif()
+    if(nccl_release)
+      list(APPEND arguments
+           --nccl-folder "${CMAKE_BINARY_DIR}/emulated_gpu/nccl-${nccl_release}")
+    endif()
   endif()
-  add_test(NAME ${name} COMMAND Python3::Interpreter "${driver}" ${arguments} ${name})
+  add_test(NAME ${test} COMMAND Python3::Interpreter "${driver}" ${arguments} ${name})
   # NCCL's proxies poll: several jobs at a time on few cores disturb each other's timing. One after the
   # other they take longer than all other tests, so they begin first (COST).
-  set_tests_properties(${name} PROPERTIES
-    TIMEOUT ${seconds} SKIP_RETURN_CODE 77 RESOURCE_LOCK emulated_gpu PROCESSORS 2 LABELS nccl COST 300)
+  set_tests_properties(${test} PROPERTIES
+    TIMEOUT ${seconds} SKIP_RETURN_CODE 77 RESOURCE_LOCK emulated_gpu PROCESSORS 2 LABELS "${labels}"
+    COST 300)
+endfunction()
+
+# add_nccl_test(NAME SECONDS [PLUGIN_TARGET]): with Debian's NCCL, and, before a release, with
+# NVIDIA's.
+function(add_nccl_test name seconds)
+  set(plugin ringside_plugin)
+  if(ARGC GREATER 2)
+    set(plugin "${ARGV2}")
+  endif()
+  add_driver_test(${name} ${name} ${seconds} ${plugin} nccl "")
+  if(name MATCHES "^nccl-")
+    add_driver_test(nvidia-${name} ${name} ${seconds} ${plugin} "nvidia;release" ${nvidia_release})
+  endif()
 endfunction()
 
 add_nccl_test(nccl-mix-2 120)
@@ -45,6 +63,9 @@ add_nccl_test(nccl-broadcasts-default 120)
 foreach(version RANGE 1 6)
   add_nccl_test(nccl-abi-v${version} 120 ringside_plugin_v${version})
 endforeach()
+# The newest interface, at each change.
+add_driver_test(nvidia-nccl-abi-v7 nccl-abi-v7 120 ringside_plugin_v7 nvidia ${nvidia_release})
+set_tests_properties(nvidia-nccl-mix-2 PROPERTIES LABELS nvidia)
 add_nccl_test(nccl-windows 120)
 add_nccl_test(nccl-sampled 180)
 add_nccl_test(nccl-bench 120)

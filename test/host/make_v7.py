@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Makes a recording of version 7 out of one of version 6, for want of a real one: user tags, kernel
-variants and phases are added, and a copy-engine collective at the end.
+"""Adds to a recording of version 7 what emulated GPUs do not have: variants and phases of symmetric
+kernels, and a copy-engine collective at the end.
 
-usage: make_v7.py V6.jsonl.gz V7.jsonl.gz
+usage: make_v7.py FROM.jsonl.gz TO.jsonl.gz
 """
 import gzip
 import json
@@ -16,7 +16,6 @@ class Maker:
     def __init__(self, lines):
         self.lines = lines
         self.made = []
-        self.tags = {}  # handle of an API call: its tag
         self.kernels = {}  # handle: its start
         self.ranks = {line["ctx"]: line["rank"] for line in lines if line["cb"] == "init"}
         self.next_handle = 1 + max(line["h"] or 0 for line in lines if "h" in line)
@@ -70,19 +69,13 @@ class Maker:
         for i, line in enumerate(self.lines):
             if i == last:
                 self.copy_engine(line)
-            if line["cb"] == "dlopen":
-                line["abi"] = 7
             self.made.append(line)
             if line["cb"] == "recordEventState" and line["type"] == "KernelCh":
                 self.phases(line)
             if line["cb"] != "startEvent":
                 continue
-            if line["type"] in ("CollApi", "P2pApi"):
-                self.tags[line["h"]] = line["userTag"] = f"0x{(1 << 63) + line['h']:x}"
-            elif line["type"] in ("Coll", "P2p"):
-                line["userTag"] = self.tags[line["parent"]]
-                if line["type"] == "Coll":
-                    line.update(kernelVariant="RING_LL_f32", isSymColl=0)
+            if line["type"] == "Coll":
+                line.update(kernelVariant="RING_LL_f32", isSymColl=0)
             elif line["type"] == "KernelCh":
                 self.kernels[line["h"]] = line
         return self.made

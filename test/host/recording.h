@@ -74,8 +74,8 @@ struct Callback {
   int steps = 0;
   int appended = 0;
 
-  // No recording has these yet; hand-written ones may.
   std::uint64_t user_tag = 0;
+  // No genuine recording has these.
   const char* kernel_variant = nullptr;
   bool symmetric = false;
   const char* sync_strategy = nullptr;

@@ -31,7 +31,7 @@ def compare(trace, calls, *, named=True, detailed=True):
     """
     def key_of_call(call):
         key = {"func": call["func"], "bytes": call["bytes"], "peer": call.get("peer"),
-               "root": call.get("root")}
+               "root": call.get("root"), "user_tag": call.get("user_tag")}
         if named:
             key["comm"] = call["comm"]
         if detailed:
@@ -40,7 +40,8 @@ def compare(trace, calls, *, named=True, detailed=True):
         return tuple(sorted((k, v) for k, v in key.items() if v is not None))
 
     def key_of_operation(operation):
-        call = {k: operation.get(k) for k in ("func", "bytes", "peer", "datatype", "count")}
+        call = {k: operation.get(k)
+                for k in ("func", "bytes", "peer", "datatype", "count", "user_tag")}
         if operation["func"] in ("Broadcast", "Reduce"):
             call["root"] = operation.get("root")
         call["comm"] = trace.communicator_name(operation)

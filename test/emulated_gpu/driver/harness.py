@@ -48,6 +48,9 @@ class Setup:
     def __init__(self, arguments):
         self.ranks_program = arguments.ranks_program
         self.bench_program = arguments.bench_program
+        self.nccl_folder = arguments.nccl_folder
+        # The newest version of the interface that this NCCL and Ringside have.
+        self.interface = 7 if self.nccl_folder else 6
         self.plugin = arguments.plugin
         self.analyzer = arguments.analyzer
         self.nvtx_listener = arguments.nvtx_listener
@@ -56,7 +59,8 @@ class Setup:
         self.torch_stubs = arguments.torch_stubs
         self.long = arguments.long
         self.seed = arguments.seed
-        self.test_directory = pathlib.Path(arguments.work) / arguments.test
+        name = f"nvidia-{arguments.test}" if self.nccl_folder else arguments.test
+        self.test_directory = pathlib.Path(arguments.work) / name
         shutil.rmtree(self.test_directory, ignore_errors=True)
         self.jobs = []
         self.start_anew("")
@@ -76,6 +80,8 @@ class Setup:
                      "RINGSIDE_RING_DIR": str(self.rings),
                      "NCCL_DEBUG": "INFO", "NCCL_DEBUG_SUBSYS": "INIT,PROFILE",
                      "NCCL_DEBUG_FILE": str(self.directory / "nccl.%p.log")})
+        if self.nccl_folder:
+            ours["LD_LIBRARY_PATH"] = self.nccl_folder
         ours.update(variables)
         return ours
 

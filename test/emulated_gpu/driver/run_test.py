@@ -37,6 +37,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--ranks-program", help="nccl_ranks")
     parser.add_argument("--bench-program", help="collectives_bench, built with the emulation")
+    parser.add_argument("--nccl-folder", help="the directory of another NCCL than Debian's")
     parser.add_argument("--plugin", help="libnccl-profiler-ringside.so, or a variant of it")
     parser.add_argument("--analyzer", help="ringside")
     parser.add_argument("--in-lock", help="a library that interrupts a thread that holds a mutex (test/guarantees)")

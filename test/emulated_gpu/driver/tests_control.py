@@ -5,7 +5,7 @@ import collections
 
 import expectations
 import traces
-from harness import Job, check, print_facts
+from harness import Job, Skipped, check, print_facts
 
 
 def window_times(calls):
@@ -97,6 +97,8 @@ def bench(setup, collectives, **variables):
 
 def bench_kernel(setup):
     """With kernel channels. Not with AlltoAll: see docs/troubleshooting.md, NCCL would hang."""
+    if setup.interface >= 7:
+        raise Skipped("this NCCL crashes, since the bench calls it before it starts recording")
     bench(setup, ["AllReduce", "AllGather", "ReduceScatter", "Broadcast"],
           NCCL_ALLGATHERV_ENABLE="0", RINGSIDE_EVENTS="coll,p2p,kernel,proxy")
 

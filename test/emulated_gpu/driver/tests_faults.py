@@ -133,8 +133,8 @@ def signals(setup):
     exit() in a handler that interrupts the C API ends it."""
     # NCCL's own files are smaller than this, the journal is not.
     setup.start_anew("file-limit")
-    job = Job(setup, "--scenario", "train", limits=[(resource.RLIMIT_FSIZE, 40_000_000)],
-              RINGSIDE_JOURNAL_BYTES="64M").wait()
+    job = Job(setup, "--scenario", "train", limits=[(resource.RLIMIT_FSIZE, 80_000_000)],
+              RINGSIDE_JOURNAL_BYTES="128M").wait()
     check("File too large" in job.nccl_log(), "the limit is above the journal's size: the test tests nothing")
     complete(job)
     for is_full in (False, True):

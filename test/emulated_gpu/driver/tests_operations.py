@@ -81,8 +81,9 @@ COLLECTIVES = ("AllReduce", "AllGather", "ReduceScatter", "Reduce")
 
 def mix(setup, ranks):
     """A user who sets nothing gets this."""
-    job = Job(setup, ranks=ranks, timeout=90).wait()
-    load_is_logged(job, 6)
+    tags = ("--user-tag", "0x7a6") if setup.interface >= 7 else ()
+    job = Job(setup, *tags, ranks=ranks, timeout=90).wait()
+    load_is_logged(job, setup.interface)
     traces = complete(job)
     # NCCL from 2.29.2 on tells nothing of a broadcast's execution.
     times_come_from(traces, "proxy", skip=lambda t, o: expectations.is_to_self(t, o)
@@ -92,7 +93,7 @@ def mix(setup, ranks):
 
 def after_send_to_self(trace, operation):
     """NCCL's host code does not count a rank's send to itself as work, its kernels do (seen in the
-    sources from 2.26 to 2.31): from the group with the first one on, kernel events on that channel
+    sources from 2.26 to 2.30): from the group with the first one on, kernel events on that channel
     carry the times of another operation, or do not come. Times from elsewhere, or none, are the
     right answer there.
     """
@@ -104,13 +105,17 @@ def after_send_to_self(trace, operation):
     return first is not None and operation["enqueue_start_ns"] >= first
 
 
+def shifted(setup):
+    return after_send_to_self if setup.interface < 7 else lambda trace, operation: False
+
+
 def mix_kernel(setup):
     """With kernel channels: all times are the GPU's."""
     job = Job(setup, ranks=2, NCCL_ALLGATHERV_ENABLE="0",
               RINGSIDE_EVENTS="coll,p2p,kernel,proxy").wait()
-    load_is_logged(job, 6)
+    load_is_logged(job, setup.interface)
     traces = complete(job)
-    times_come_from(traces, "gpu", skip=after_send_to_self)
+    times_come_from(traces, "gpu", skip=shifted(setup))
     matched_everywhere(job, ())
 
 
@@ -118,7 +123,7 @@ def mix_network(setup):
     """Without kernel channels: all times are the network's."""
     job = Job(setup, ranks=2, NCCL_ALLGATHERV_ENABLE="0",
               RINGSIDE_EVENTS="coll,p2p,proxy,steps").wait()
-    load_is_logged(job, 6)
+    load_is_logged(job, setup.interface)
     traces = complete(job)
     times_come_from(traces, "proxy", skip=expectations.is_to_self)
     matched_everywhere(job, (*COLLECTIVES, "Broadcast"))
@@ -128,7 +133,7 @@ def one_host(setup):
     """Ranks that share a host, and a process: no network, several communicators a trace."""
     job = Job(setup, "--ranks-per-host", "2", ranks=2, NCCL_ALLGATHERV_ENABLE="0",
               RINGSIDE_EVENTS="coll,p2p,kernel,proxy").wait()
-    times_come_from(complete(job), "gpu", skip=after_send_to_self)
+    times_come_from(complete(job), "gpu", skip=shifted(setup))
 
 
 def abi(setup, version):
@@ -156,5 +161,5 @@ TESTS = {
     "nccl-mix-network": mix_network,
     "nccl-one-host": one_host,
     "nccl-broadcasts-default": broadcasts_default,
-    **{f"nccl-abi-v{n}": functools.partial(abi, version=n) for n in range(1, 7)},
+    **{f"nccl-abi-v{n}": functools.partial(abi, version=n) for n in range(1, 8)},
 }

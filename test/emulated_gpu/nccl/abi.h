@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The structures through which NCCL's host code hands work to its kernels, as laid out in NCCL
-// 2.29.7. The names are this project's; layout-2.29.7.tsv maps them to NCCL's, and layout_check.cc
-// asserts every offset. Nothing here is part of NCCL's public interface: see README.md for how to
-// follow a newer release.
+// 2.29.7 and, but for what Differences says, 2.31.2 and 2.32.3. The names are this project's;
+// layout-2.29.7.tsv maps them to NCCL's, and layout_check.cc asserts every offset. Nothing here is
+// part of NCCL's public interface: see README.md for how to follow a newer release.
 #pragma once
 
 #include <cstddef>
@@ -11,6 +11,13 @@
 #include <sys/types.h>
 
 namespace emugpu::nccl {
+
+// Where later releases differ. Set before the first kernel.
+struct Differences {
+  bool wide_fifo = false;           // fifo.h; from 2.31 on
+  bool padded_collectives = false;  // work_batches.cc; 2.31 only
+};
+inline Differences differences;
 
 inline constexpr int kStepsPerBuffer = 8;
 inline constexpr int kMaxChannels = 64;
@@ -30,15 +37,6 @@ struct alignas(16) LowLatencyLine {
   std::uint32_t flag_high;
 };
 
-// Kernel and proxy tell each other this about one step of a connection's buffer.
-struct FifoSlot {
-  int mode;
-  int offset;
-  ssize_t size;
-  void* pointer;
-};
-inline constexpr int kFifoModeOffset = 1;  // the step's data lies at `offset` in the buffer
-
 struct ConnectionInfo {
   char* buffers[kProtocolCount];
   void* memory_handles[kProtocolCount];
@@ -49,7 +47,7 @@ struct ConnectionInfo {
   int step_size;
   void** pointer_exchange;
   std::uint64_t* scalar_exchange;
-  FifoSlot* fifo;
+  void* fifo;          // fifo.h
   std::uint64_t step;  // where this side stands; survives from one kernel to the next
   std::uint64_t last_cleaning;
   std::byte network_device_handle[32];
@@ -109,7 +107,7 @@ struct KernelCommunicator {
   int node_count;
   int buffer_sizes[kProtocolCount];
   int point_to_point_chunk_size;
-  int all_nvlink;
+  int all_nvlink;  // not used here; at another place from 2.30 on
   int* collnet_dense_to_user_rank;
   volatile std::uint32_t* abort_flag;
   Channel* channels;
@@ -202,7 +200,8 @@ struct alignas(16) WorkBatch {
     std::uint32_t next_jump : 14;    // distance to the channel's next batch; none when 0
     std::uint32_t next_extends : 1;  // the next batch's work belongs to this one
     std::uint32_t work_type : 2;
-    std::uint32_t function_id : 15;
+    std::uint32_t function_id : 11;
+    std::uint32_t unused : 4;  // 2.32 has the kind of collective here, for counters of progress
   };
 
   Flags flags;

@@ -6,16 +6,13 @@
 
 #include "cuda/log.h"
 
-// NCCL's host code numbers every (collective, operation, type, algorithm, protocol) with a row, and
-// this table of the archive gives each row's function number: -1 where there is no such function,
-// and once more after the last row.
-extern const int ncclDevFuncRowToId[];
-
 namespace emugpu::nccl {
 namespace {
 
 constexpr int kOperationCount = 5;
 constexpr int kTypeCount = 12;
+
+const int* table = nullptr;
 
 constexpr std::array kGatherAlgorithms{Algorithm::kRing, Algorithm::kCollnetDirect,
                                        Algorithm::kNvls, Algorithm::kPat};
@@ -28,7 +25,7 @@ constexpr std::array kReduceAlgorithms{Algorithm::kTree,          Algorithm::kRi
 class TableReader {
  public:
   void add(const Function& function) {
-    const int id = ncclDevFuncRowToId[row_++];
+    const int id = table[row_++];
     if (id >= 0) functions_.emplace(static_cast<unsigned>(id), function);
   }
 
@@ -59,7 +56,7 @@ class TableReader {
     // Two signs that the rows were read in the right order: the table ends here, and its numbers
     // leave no gap.
     const bool gapless = functions_.size() == functions_.rbegin()->first + std::size_t{1};
-    if (ncclDevFuncRowToId[row_] != -1 || !gapless) {
+    if (table[row_] != -1 || !gapless) {
       fatal("the function table of this NCCL release has an order unknown to the emulation");
     }
     return std::move(functions_);
@@ -83,6 +80,10 @@ std::map<unsigned, Function> read_table() {
 }
 
 }  // namespace
+
+void set_function_table(const int* row_to_id) {
+  table = row_to_id;
+}
 
 const Function& function_of(unsigned id) {
   static const auto* const functions = new std::map<unsigned, Function>(read_table());

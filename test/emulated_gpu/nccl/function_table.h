@@ -44,6 +44,11 @@ struct Function {
   ElementType type = ElementType::kUint8;
 };
 
+// NCCL's host code numbers every (collective, operation, type, algorithm, protocol) with a row, and
+// this table gives each row's function number: -1 where there is no such function, and once more
+// after the last row. Once, before the first kernel.
+void set_function_table(const int* row_to_id);
+
 // Returns the function of this number. If several types share one function (a sum of int32 is that
 // of uint32), it has any of them: the others behave alike.
 const Function& function_of(unsigned id);

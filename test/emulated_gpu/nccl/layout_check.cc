@@ -6,6 +6,7 @@
 #include <cstddef>
 
 #include "abi.h"
+#include "fifo.h"
 
 namespace emugpu::nccl {
 
@@ -34,6 +35,12 @@ LAYOUT_FIELD(FifoSlot, mode, 0, 4);
 LAYOUT_FIELD(FifoSlot, offset, 4, 4);
 LAYOUT_FIELD(FifoSlot, size, 8, 8);
 LAYOUT_FIELD(FifoSlot, pointer, 16, 8);
+
+LAYOUT_SIZE(WideFifoSlot, 32);
+LAYOUT_FIELD(WideFifoSlot, mode, 0, 4);
+LAYOUT_FIELD(WideFifoSlot, offset, 8, 8);
+LAYOUT_FIELD(WideFifoSlot, size, 16, 8);
+LAYOUT_FIELD(WideFifoSlot, pointer, 24, 8);
 
 LAYOUT_SIZE(ConnectionInfo, 152);
 LAYOUT_FIELD(ConnectionInfo, buffers, 0, 24);
@@ -186,6 +193,6 @@ LAYOUT_FIELD(WorkBatch, flags, 0, sizeof(std::uint32_t));
 LAYOUT_BITS(WorkBatch::Flags, std::uint32_t, next_jump, 0, 14);
 LAYOUT_BITS(WorkBatch::Flags, std::uint32_t, next_extends, 14, 1);
 LAYOUT_BITS(WorkBatch::Flags, std::uint32_t, work_type, 15, 2);
-LAYOUT_BITS(WorkBatch::Flags, std::uint32_t, function_id, 17, 15);
+LAYOUT_BITS(WorkBatch::Flags, std::uint32_t, function_id, 17, 11);
 
 }  // namespace emugpu::nccl

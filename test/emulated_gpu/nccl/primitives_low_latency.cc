@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "fifo.h"
 #include "primitives.h"
 
 namespace emugpu::nccl {
@@ -81,11 +82,8 @@ Task Primitives::run_low_latency(Move move) {
 
 // The proxy sends this many bytes, as soon as it sees their flags.
 void Primitives::announce_low_latency(const Connection& connection, std::size_t lines) {
-  FifoSlot* const fifo = connection.info->fifo;
-  if (fifo == nullptr) return;
   const std::size_t written = cleans(connection.step) ? lines_per_slot_ : lines;
-  const auto bytes = static_cast<ssize_t>(written * sizeof(LowLatencyLine));
-  __atomic_store_n(&fifo[connection.step % kStepsPerBuffer].size, bytes, __ATOMIC_RELEASE);
+  announce_size(*connection.info, connection.step, written * sizeof(LowLatencyLine));
 }
 
 void Primitives::write_lines(Connection& connection, const char* data, std::size_t lines) {

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "fifo.h"
 #include "primitives.h"
 
 namespace emugpu::nccl {
@@ -18,9 +19,7 @@ std::size_t divide_up(std::size_t value, std::size_t divisor) {
 char* Primitives::simple_slot(const Connection& connection) const {
   const ConnectionInfo& info = *connection.info;
   const std::uint64_t slot = connection.step % kStepsPerBuffer;
-  if (info.fifo != nullptr && info.fifo[slot].mode == kFifoModeOffset) {
-    return info.buffers[kSimple] + __atomic_load_n(&info.fifo[slot].offset, __ATOMIC_ACQUIRE);
-  }
+  if (const auto offset = announced_offset(info, slot)) return info.buffers[kSimple] + *offset;
   return info.buffers[kSimple] + slot * static_cast<std::size_t>(info.step_size);
 }
 
@@ -45,10 +44,7 @@ Task Primitives::run_simple(Move move) {
     if (move.send) {
       for (Connection& connection : sending_) {
         co_await block_.scheduler.until([&] { return slot_free(connection, steps_per_slice_); });
-        FifoSlot* const fifo = connection.info->fifo;
-        if (fifo == nullptr) continue;
-        const auto bytes = static_cast<ssize_t>(count * reduction_.element_size());
-        __atomic_store_n(&fifo[connection.step % kStepsPerBuffer].size, bytes, __ATOMIC_RELEASE);
+        announce_size(*connection.info, connection.step, count * reduction_.element_size());
       }
     }
     if (count > 0) move_slice(move, offset, count);

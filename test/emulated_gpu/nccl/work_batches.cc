@@ -8,14 +8,23 @@ namespace {
 
 constexpr std::size_t kWorkAlignment = 16;
 
+// A collective's work with its padding: the pieces in their order.
+struct Piece {
+  std::size_t offset;
+  std::size_t bytes;
+};
+constexpr Piece kPieces[]{{0, 8}, {24, 16}, {48, 72}};
+constexpr std::size_t kPadding = 32;
+
 std::size_t work_size_of(WorkType type) {
+  const std::size_t padding = differences.padded_collectives ? kPadding : 0;
   switch (type) {
     case WorkType::kPointToPoint:
       return sizeof(PointToPointWork);
     case WorkType::kCollective:
-      return sizeof(CollectiveWork);
+      return sizeof(CollectiveWork) + padding;
     case WorkType::kRegisteredCollective:
-      return sizeof(RegisteredCollectiveWork);
+      return sizeof(RegisteredCollectiveWork) + padding;
     case WorkType::kBroadcast:
       return sizeof(BroadcastWork);
   }
@@ -41,7 +50,23 @@ void append_works(const KernelArguments& arguments, const WorkBatch& source, Bat
   }
 }
 
+bool is_collective(WorkType type) {
+  return type == WorkType::kCollective || type == WorkType::kRegisteredCollective;
+}
+
 }  // namespace
+
+void Batch::copy_work(std::size_t index, std::byte* to, std::size_t bytes) const {
+  const std::byte* const from = works.data() + index * work_size;
+  if (!differences.padded_collectives || !is_collective(type)) {
+    std::memcpy(to, from, bytes);
+    return;
+  }
+  for (const Piece& piece : kPieces) {
+    std::memcpy(to, from + piece.offset, piece.bytes);
+    to += piece.bytes;
+  }
+}
 
 bool Batch::profiled(std::size_t index) const {
   switch (type) {

@@ -25,6 +25,9 @@ struct Batch {
   Work work(std::size_t index) const;
 
   bool profiled(std::size_t index) const;
+
+ private:
+  void copy_work(std::size_t index, std::byte* to, std::size_t bytes) const;
 };
 
 // The batch at `index`, joined with those that extend it.
@@ -37,6 +40,6 @@ Batch read_batch(const KernelArguments& arguments, std::size_t index);
 template <class Work>
 Work emugpu::nccl::Batch::work(std::size_t index) const {
   Work result;
-  std::memcpy(static_cast<void*>(&result), works.data() + index * work_size, sizeof result);
+  copy_work(index, reinterpret_cast<std::byte*>(&result), sizeof result);
   return result;
 }

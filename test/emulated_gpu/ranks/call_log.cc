@@ -39,6 +39,8 @@ void CallLog::add(const Group& group, const Call& call, std::int64_t begin, std:
         << R"(","bytes":)" << call.count * size_of(call.type);
   if (call.partner == Partner::kRoot) file_ << R"(,"root":)" << call.partner_rank;
   if (call.partner == Partner::kPeer) file_ << R"(,"peer":)" << call.partner_rank;
+  if (call.user_tag != 0)
+    file_ << R"(,"user_tag":")" << std::hex << "0x" << call.user_tag << std::dec << '"';
   // Flushed, since ranks get killed.
   file_ << R"(,"begin_ns":)" << begin << R"(,"end_ns":)" << end << "}" << std::endl;
   issued_.push_back({group.name, call.function, sequence, begin, end});

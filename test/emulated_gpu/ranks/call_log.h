@@ -30,6 +30,7 @@ struct Call {
   ncclDataType_t type = ncclFloat;
   Partner partner = Partner::kNone;
   int partner_rank = 0;
+  std::uint64_t user_tag = 0;
 };
 
 class CallLog {

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "status.h"
+#include "tagged.h"
 
 namespace ranks {
 namespace {
@@ -56,10 +57,14 @@ void call_all_reduce(Rank& rank, const Group& group, const Buffer& input, const 
                      ncclRedOp_t operation = ncclSum) {
   rank.begin_collective();
   const std::size_t asked = rank.all_reduce_count(count);
-  const CallLog::Entry entry(rank.log(), group, {"AllReduce", asked, type});
-  check(ncclAllReduce(input.data(), output.data(), asked, type, operation, group.communicator,
-                      group.stream),
-        "ncclAllReduce");
+  const std::uint64_t tag = rank.options().user_tag;
+  const CallLog::Entry entry(rank.log(), group, {"AllReduce", asked, type, Partner::kNone, 0, tag});
+  const ncclResult_t result =
+      tag == 0 ? ncclAllReduce(input.data(), output.data(), asked, type, operation,
+                               group.communicator, group.stream)
+               : all_reduce_with_tag(input.data(), output.data(), asked, type, operation,
+                                     group.communicator, group.stream, tag);
+  check(result, "ncclAllReduce");
 }
 
 void call_shift(Rank& rank, const Group& group, const Buffer& input, const Buffer& output,

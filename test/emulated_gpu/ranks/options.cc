@@ -15,6 +15,7 @@ const char* const kUsage =
   --ranks-per-process N     ranks that share a process, one thread each (1)
   --scenario NAME[,NAME]    mix, broadcasts, burst, sweep, train, windows (mix)
   --iterations N            rounds of a scenario; measured calls per size of the sweep (5)
+  --user-tag N              tag of each AllReduce, which NCCL from 2.31 on gives to profilers
   --channels N              most channels that NCCL may use (2)
  sweep
   --collective NAME         all_reduce, all_gather, reduce_scatter, broadcast, reduce,
@@ -109,6 +110,7 @@ Options parse_options(int argument_count, char** arguments) {
       {"--iterations", integer(options.iterations)},
       {"--warmup", integer(options.warmup)},
       {"--channels", integer(options.channels)},
+      {"--user-tag", integer(options.user_tag)},
       {"--late-rank", integer(options.late.rank)},
       {"--late-us", integer(options.late_microseconds)},
       {"--late-from", integer(options.late.at)},

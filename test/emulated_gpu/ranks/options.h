@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -40,6 +41,7 @@ struct Options {
   bool threads = false;
   bool fork = false;
   bool log_calls = false;
+  std::uint64_t user_tag = 0;  // of every AllReduce; none when 0
   double timeout_seconds = 120;
   std::string plugin;
   std::string directory = ".";

@@ -2,6 +2,7 @@
 #include "journal.h"
 
 #include <chrono>
+#include <cinttypes>
 #include <cstdio>
 #include <cstdlib>
 #include <mutex>
@@ -45,10 +46,17 @@ std::string quoted(const char* value) {
 
 }  // namespace
 
-Line::Line(const char* callback) {
+Line::Line(const char* time_key, const char* thread_key, const char* callback_key,
+           const char* callback) {
   const auto now = std::chrono::steady_clock::now().time_since_epoch();
-  json_ = "{\"time\":" + std::to_string(std::chrono::nanoseconds(now).count()) +
-          ",\"thread\":" + std::to_string(gettid()) + ",\"call\":" + quoted(callback);
+  json_ = "{" + quoted(time_key) + ':' + std::to_string(std::chrono::nanoseconds(now).count());
+  integer(thread_key, gettid()).text(callback_key, callback);
+}
+
+Line::Line(const char* callback) : Line("time", "thread", "call", callback) {}
+
+Line Line::of_transcript(const char* callback) {
+  return Line("t", "tid", "cb", callback);
 }
 
 Line& Line::text(const char* key, const char* value) {
@@ -64,6 +72,12 @@ Line& Line::number(const char* key, std::uint64_t value) {
 Line& Line::integer(const char* key, std::int64_t value) {
   json_ += ',' + quoted(key) + ':' + std::to_string(value);
   return *this;
+}
+
+Line& Line::hexadecimal(const char* key, std::uint64_t value) {
+  char digits[2 + 16 + 1];
+  std::snprintf(digits, sizeof digits, "0x%" PRIx64, value);
+  return text(key, digits);
 }
 
 void Line::write() const {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// NCCL's profiler plugin interface, versions 2 and 6, as far as the recorder reads it. Offsets are
-// asserted below: this is an ABI, not a convenience.
+// NCCL's profiler plugin interface, versions 2, 6 and 7, as far as the recorder reads it. Offsets
+// are asserted below: this is an ABI, not a convenience.
 #pragma once
 
 #include <cstddef>
@@ -31,6 +31,10 @@ enum EventType : std::uint64_t {
   kCollectiveApi = 1 << 9,
   kPointToPointApi = 1 << 10,
   kKernelLaunch = 1 << 11,
+  kCopyEngineCollective = 1 << 12,
+  kCopyEngineSynchronization = 1 << 13,
+  kCopyEngineBatch = 1 << 14,
+  kKernelPhase = 1 << 15,
 };
 
 struct ProxyOperation {
@@ -176,4 +180,101 @@ struct Profiler {
 };
 
 }  // namespace v6
+
+namespace v7 {
+
+struct Event {
+  std::uint64_t type;
+  void* parent;
+  int rank;
+  union {
+    struct {
+      bool graph_captured;
+      int depth;
+    } group_api;
+    struct {
+      const char* function;
+      std::size_t count;
+      const char* datatype;
+      int root;
+      void* stream;
+      bool graph_captured;
+      std::uint64_t user_tag;
+    } collective_api;
+    struct {
+      const char* function;
+      std::size_t count;
+      const char* datatype;
+      void* stream;
+      bool graph_captured;
+      std::uint64_t user_tag;
+    } point_to_point_api;
+    struct {
+      void* stream;
+    } kernel_launch;
+    struct {
+      std::uint64_t sequence_number;
+      const char* function;
+      const void* send_buffer;
+      void* receive_buffer;
+      std::size_t count;
+      int root;
+      const char* datatype;
+      std::uint8_t channels, warps;
+      const char* algorithm;
+      const char* protocol;
+      void* parent_group;
+      const char* kernel_variant;
+      bool symmetric;
+      std::uint64_t user_tag;
+    } collective;
+    struct {
+      const char* function;
+      void* buffer;
+      const char* datatype;
+      std::size_t count;
+      int peer;
+      std::uint8_t channels;
+      void* parent_group;
+      std::uint64_t user_tag;
+    } point_to_point;
+    ProxyOperation proxy_operation;
+    ProxyStep proxy_step;
+    struct {
+      std::uint8_t channel;
+      std::uint64_t start_timer;
+    } kernel_channel;
+    struct {
+      std::uint8_t channel, phase;
+      const char* name;
+      std::uint64_t start_timer;
+    } kernel_phase;
+  };
+};
+static_assert(sizeof(Event) == 136 && offsetof(Event, collective_api.user_tag) == 72 &&
+              offsetof(Event, point_to_point_api.user_tag) == 64 &&
+              offsetof(Event, collective.parent_group) == 104 &&
+              offsetof(Event, collective.kernel_variant) == 112 &&
+              offsetof(Event, collective.user_tag) == 128 &&
+              offsetof(Event, point_to_point.user_tag) == 72 &&
+              offsetof(Event, kernel_phase.start_timer) == 40);
+
+union StateArguments {
+  std::size_t bytes;      // of a proxy's step
+  int appended;           // of proxy control
+  std::uint64_t stopped;  // the device's stop time, of a kernel's channel or phase
+};
+
+struct Profiler {
+  const char* name;
+  Result (*init)(void** context, std::uint64_t communicator, int* activation_mask,
+                 const char* communicator_name, int node_count, int rank_count, int rank,
+                 DebugLogger logger);
+  Result (*start_event)(void* context, void** handle, Event* event);
+  Result (*stop_event)(void* handle);
+  Result (*record_event_state)(void* handle, State state, StateArguments* arguments);
+  Result (*finalize)(void* context);
+};
+
+}  // namespace v7
 }  // namespace profiler_abi
