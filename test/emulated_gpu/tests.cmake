@@ -160,3 +160,11 @@ foreach(part collectives faults)
   set_tests_properties(emulated_gpu-${part} PROPERTIES
     TIMEOUT 300 SKIP_RETURN_CODE 77 RESOURCE_LOCK emulated_gpu PROCESSORS 2 LABELS nccl COST 300)
 endforeach()
+
+# What these try, the tests of test/host or another one of the above try at each change, too. So only
+# a release runs them.
+foreach(test nccl-abi-v1 nccl-abi-v3 nccl-abi-v4 nccl-abi-v5 nccl-mix-4 nccl-sampled nccl-bench-kernel
+             nccl-kill-all nccl-left-out-killed nccl-random-kills nccl-topology-off nccl-tiny-shm
+             nccl-run-terminated emulated_gpu-faults)
+  set_property(TEST ${test} PROPERTY LABELS nccl release)
+endforeach()
