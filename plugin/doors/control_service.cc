@@ -266,7 +266,7 @@ Answer answer_request(session::Session& session, std::string_view line) {
 }  // namespace
 
 void ControlService::begin(const config::Config& config, posix::Log& log) {
-  const session::RingDirectory& directory = session_.directories().control();
+  const session::RingDirectory& directory = session_.directory();
   if (!config.control || !directory.is_open()) {
     return;
   }

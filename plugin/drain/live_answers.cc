@@ -26,11 +26,9 @@ std::uint64_t ring_bytes() {
 
 template <typename Numbers>
 void add_array(JsonText& json, std::string_view key, const Numbers& numbers) {
-  json.key(key);
-  char before = '[';
+  json.key(key).raw("[");
   for (const auto number : numbers) {
-    json.raw({&before, 1}).integer(static_cast<std::uint64_t>(number));
-    before = ',';
+    json.next().integer(static_cast<std::uint64_t>(number));
   }
   json.raw("]");
 }
@@ -44,16 +42,14 @@ void add_sums(JsonText& json, const MetricSums& sums) {
 
 // Begins an object with the facts of a communicator; NULL: none is known.
 void begin_with(JsonText& json, std::uint32_t context, const assemble::Communicator* communicator) {
-  json.raw("{\"context\":").integer(context);
+  json.next().raw("{\"context\":").integer(context);
   if (communicator == nullptr) {
     return;
   }
   if (communicator->has_hash) {
     json.member_hex("comm", communicator->hash);
   }
-  if (!communicator->name.empty()) {
-    json.member_string("name", communicator->name);
-  }
+  json.member_text("name", communicator->name);
   if (communicator->rank_known) {
     json.member("rank", communicator->rank);
   }
@@ -82,7 +78,7 @@ std::string live_members(const assemble::Assembler& assembler,
       ++left_out;
       continue;
     }
-    json.raw(listed++ == 0 ? "" : ",");
+    ++listed;
     begin_with(json, communicator.context, &communicator);
     const auto known = metrics.communicators().find(communicator.context);
     add_sums(json, known != metrics.communicators().end() ? known->second : MetricSums());
@@ -124,10 +120,7 @@ std::string series_members(const assemble::Assembler& assembler,
   add_array(json, "duration_bounds_ns", exporting::kDurationBounds_ns);
   add_array(json, "busbw_bounds", exporting::kBusbwBounds_bytes_per_s);
   json.key("series").raw("[");
-  bool is_first = true;
   for (const auto& [key, sums] : metrics.series()) {
-    json.raw(is_first ? "" : ",");
-    is_first = false;
     begin_with(json, key.context, assembler.find_communicator(key.context));
     json.member_string("func", key.func).member_string("algo", key.algo);
     json.member_string("proto", key.proto).member("size_class", key.size_class);

@@ -26,14 +26,14 @@ void SegmentSink::sampled_out(const assemble::Row& row) {
 
 void SegmentSink::communicator(const assemble::Communicator& communicator) {
   segments_.repeated().communicator(communicator);
-  if (journal::Journal* const journal = journal_.get()) {
+  if (journal::Journal* const journal = segments_.journal()) {
     journal->note(communicator);
   }
 }
 
 void SegmentSink::gpu_clock(std::uint32_t context, const assemble::GpuClockFit& fit) {
   segments_.repeated().gpu_clock(context, fit);
-  if (journal::Journal* const journal = journal_.get()) {
+  if (journal::Journal* const journal = segments_.journal()) {
     journal->note_gpu_clock(context, fit);
   }
 }
@@ -47,7 +47,7 @@ void SegmentSink::count(const assemble::OperationRow& of) {
 
 void SegmentSink::note(std::uint64_t key) {
   try {
-    if (journal::Journal* const journal = journal_.get()) {
+    if (journal::Journal* const journal = segments_.journal()) {
       journal->written(key);
     }
   } catch (const std::bad_alloc&) {

@@ -16,8 +16,8 @@ namespace ringside::drain {
 
 class SegmentSink final : public assemble::Sink {
  public:
-  SegmentSink(TraceSegments& segments, exporting::LiveMetrics& metrics, TraceJournal& journal)
-      : segments_(segments), metrics_(metrics), journal_(journal) {}
+  SegmentSink(TraceSegments& segments, exporting::LiveMetrics& metrics)
+      : segments_(segments), metrics_(metrics) {}
 
   void row(const assemble::Row& row, const assemble::Tally& tally) override;
   void sampled_out(const assemble::Row& row) override;
@@ -59,7 +59,6 @@ class SegmentSink final : public assemble::Sink {
 
   TraceSegments& segments_;
   exporting::LiveMetrics& metrics_;
-  TraceJournal& journal_;
 };
 
 }  // namespace ringside::drain

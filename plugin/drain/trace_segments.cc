@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "plugin/drain/trace_segments.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "plugin/drain/process_info.h"
@@ -27,19 +28,47 @@ exporting::SegmentLimits segment_limits(const config::Config& config) {
 
 TraceSegments::TraceSegments(const config::Config& config, exporting::ProcessFacts& facts,
                              const assemble::Assembler& assembler, const TraceClock& clock,
-                             const TraceAccount& account, TraceJournal& journal,
-                             TraceFigures& figures)
+                             const TraceAccount& account, TraceFigures& figures)
     : config_(config),
       facts_(facts),
+      assembler_(assembler),
       clock_(clock),
       account_(account),
-      journal_(journal),
       figures_(figures),
       directory_(absolute_path(config.directory)),
       files_(segment_limits(config)),
       path_(directory_ + "/" + trace_name(config, facts) + (files_.compresses() ? ".gz" : "")),
       trace_(files_),
       repeated_(trace_, assembler) {}
+
+journal::Journal& TraceSegments::keep_journal(void* memory, std::size_t bytes) {
+  return journal_.emplace(memory, bytes, static_cast<std::uint32_t>(facts_.pid), facts_.run_id);
+}
+
+void TraceSegments::checkpoint() {
+  if (!journal_) {
+    return;
+  }
+  journal::Checkpoint made{};
+  // Before there is a file, all lines belong to the first segment.
+  made.segment = std::max<std::uint64_t>(files_.number(), 1);
+  made.oldest_segment = files_.oldest_number();
+  made.trace_bytes = files_.body_bytes();
+  made.operations = files_.operations();
+  made.next_operation = assembler_.next_operation();
+  const assemble::ClockModel::Line line = clock_.model().line();
+  made.clock_ticks = line.ticks;
+  made.clock_ns = line.ns;
+  account_.count(made);
+  journal_->checkpoint(made, answer_);
+}
+
+void TraceSegments::make_room_in_journal() {
+  flush();
+  if (journal_) {
+    journal_->make_room(answer_);
+  }
+}
 
 void TraceSegments::begin() {
   begun_ = true;
@@ -109,12 +138,10 @@ void TraceSegments::begin_next() {
     figures_.fail(closed.error());
   }
   repeated_.begin_segment();
-  if (journal::Journal* const journal = journal_.get()) {
-    if (const exporting::WriteCounts* closed = files_.last_closed()) {
-      journal->note_segment(next - 1, closed->written, closed->merged);
-    }
-    journal_.checkpoint();
+  if (const exporting::WriteCounts* closed = files_.last_closed(); journal_ && closed != nullptr) {
+    journal_->note_segment(next - 1, closed->written, closed->merged);
   }
+  checkpoint();
 }
 
 // Ends the current segment. Returns false if it must continue, since a part of it was lost.
@@ -162,7 +189,7 @@ void TraceSegments::flush() {
     write_lost();
   }
   account_.count(figures_);
-  journal_.checkpoint();
+  checkpoint();
 }
 
 void TraceSegments::flush_if_worth() {
@@ -203,7 +230,7 @@ void TraceSegments::close() {
   write_account(trace_, true);
   write_end(trace_, files_.operations());
   store();  // nothing may follow the end
-  journal_.checkpoint();
+  checkpoint();
   if (const Result closed = files_.finish(); !closed.is_ok()) {
     figures_.fail(closed.error());
   }

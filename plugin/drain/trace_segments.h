@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The files of this process's trace. Decides when a segment begins and ends, writes its first and
-// last lines, and handles files that cannot be made or written. Used by the drain thread.
+// The files of this process's trace, and the journal, which notes how far they have come. Decides
+// when a segment begins and ends, writes its first and last lines, and handles files that cannot be
+// made or written. Used by the drain thread.
 #ifndef RINGSIDE_PLUGIN_DRAIN_TRACE_SEGMENTS_H
 #define RINGSIDE_PLUGIN_DRAIN_TRACE_SEGMENTS_H
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -14,11 +16,11 @@
 #include "plugin/drain/repeated_lines.h"
 #include "plugin/drain/trace_account.h"
 #include "plugin/drain/trace_clock.h"
-#include "plugin/drain/trace_journal.h"
 #include "plugin/export/lines/chrome_trace.h"
 #include "plugin/export/lines/process_facts.h"
 #include "plugin/export/segment_files.h"
 #include "plugin/export/trace_snapshot.h"
+#include "plugin/journal/journal.h"
 #include "plugin/result/result.h"
 
 namespace ringside::drain {
@@ -27,7 +29,16 @@ class TraceSegments {
  public:
   TraceSegments(const config::Config& config, exporting::ProcessFacts& facts,
                 const assemble::Assembler& assembler, const TraceClock& clock,
-                const TraceAccount& account, TraceJournal& journal, TraceFigures& figures);
+                const TraceAccount& account, TraceFigures& figures);
+
+  /// Begins a journal in this zeroed memory, before the first event.
+  journal::Journal& keep_journal(void* memory, std::size_t bytes);
+  /// Returns NULL if there is no journal.
+  journal::Journal* journal() { return journal_ ? &*journal_ : nullptr; }
+  /// Writes a checkpoint. All lines given to the trace's files must be written, or counted as lost.
+  void checkpoint();
+  /// Writes all lines, and makes room in the journal for any record. Throws std::bad_alloc.
+  void make_room_in_journal();
 
   const std::string& directory() const { return directory_; }
   const std::string& path() const { return path_; }
@@ -99,9 +110,9 @@ class TraceSegments {
 
   const config::Config& config_;
   exporting::ProcessFacts& facts_;
+  const assemble::Assembler& assembler_;
   const TraceClock& clock_;
   const TraceAccount& account_;
-  TraceJournal& journal_;
   TraceFigures& figures_;
   const std::string directory_;
   /// The directory of the flight recorder's segments. In the default they are memory without a
@@ -111,6 +122,10 @@ class TraceSegments {
   const std::string path_;
   exporting::ChromeTrace trace_;
   RepeatedLines repeated_;
+  std::optional<journal::Journal> journal_;
+  const assemble::Answer answer_ = [this](std::span<assemble::Question> asked) {
+    assembler_.answer(asked);
+  };
   bool begun_ = false;
   bool closed_ = false;
   std::int64_t next_attempt_ns_ = 0;  // the next try to make the file or write lost lines

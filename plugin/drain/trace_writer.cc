@@ -36,9 +36,8 @@ std::string step_notice(const assemble::ClockStep& step) {
 TraceWriter::TraceWriter(const config::Config& config)
     : config_(config),
       facts_(read_process_facts(config)),
-      segments_(config, facts_, assembler_, clock_, account_, journal_, figures_),
-      journal_(assembler_, segments_.files(), account_, clock_),
-      lines_(segments_, metrics_, journal_),
+      segments_(config, facts_, assembler_, clock_, account_, figures_),
+      lines_(segments_, metrics_),
       assembler_(lines_),
       reader_(record::g_recorder.rings(), clock_.model(), assembler_),
       account_(assembler_, segments_.files()) {
@@ -49,15 +48,42 @@ TraceWriter::TraceWriter(const config::Config& config)
 }
 
 void TraceWriter::keep_journal(void* memory, std::size_t bytes) {
-  journal_.begin(memory, bytes, facts_);
-  journal_.get()->note_final_path(path());
-  reader_.set_journal(*journal_.get());
+  journal::Journal& journal = segments_.keep_journal(memory, bytes);
+  journal.note_final_path(path());
+  reader_.set_journal(journal);
+  facts_at_load_ = facts_;
   // A second clock reading gives the rate of the ticks before the first record comes.
   timespec left{0, 1'000'000};
   while (nanosleep(&left, &left) != 0 && errno == EINTR) {
   }
   read_clocks();
-  journal_.checkpoint();
+  segments_.checkpoint();
+}
+
+void TraceWriter::announce(const assemble::Communicator& communicator,
+                           const config::NcclFacts& nccl, std::uint32_t window,
+                           std::uint32_t types) {
+  journal::Journal* const journal = segments_.journal();
+  if (journal == nullptr) {
+    return;
+  }
+  assemble::Communicator noted = communicator;
+  noted.created_ns = clock_.model().ns_of_monotonic(record::monotonic_ns());
+  if (communicator.context == 1) {
+    exporting::TextSink lines;
+    exporting::ChromeTrace trace(lines);
+    exporting::ProcessFacts& facts = facts_at_load_;
+    facts.segment_start_ns = facts.start_ns;
+    facts.nccl_version = nccl.version;
+    facts.abi_version = nccl.abi_version;
+    facts.events = config::event_names(types);
+    trace.begin(facts, false);
+    journal->note_first_line(trace.first_line());
+    if (types != 0) {
+      journal->note_window(window, types, noted.created_ns);
+    }
+  }
+  journal->note(noted);
 }
 
 std::uint64_t TraceWriter::read_clocks() {
@@ -114,7 +140,7 @@ void TraceWriter::apply(const WindowNote& note) {
     }
     assembler_.open_window(note.number, ts_ns);
     assembler_.expect(note.types, ts_ns);
-    journal_.note_window(note.number, note.types, ts_ns);
+    note_window(note.number, note.types, ts_ns);
   } else if (is_known) {
     windows.back().end_ns = ts_ns;
     windows.back().mask_changed = note.mask_changed;
@@ -133,8 +159,14 @@ void TraceWriter::apply(const TypesNote& note) {
   window.changed_ns = clock_.ns(note.ticks);
   window.events = config::event_names(note.types);
   assembler_.expect(note.types, window.changed_ns);
-  journal_.note_window(window.number, note.types, window.start_ns);
+  note_window(window.number, note.types, window.start_ns);
   segments_.write_window(window);
+}
+
+void TraceWriter::note_window(std::uint32_t number, std::uint32_t types, std::int64_t start_ns) {
+  if (journal::Journal* const journal = segments_.journal()) {
+    journal->note_window(number, types, start_ns);
+  }
 }
 
 std::uint64_t TraceWriter::read_rings(std::uint64_t until_ticks) {
@@ -161,8 +193,7 @@ std::uint64_t TraceWriter::take_records(std::uint64_t until_ticks) {
 // Removes the records from the journal that have reached the files. False if memory is too short.
 bool TraceWriter::make_room_in_journal() {
   try {
-    segments_.flush();
-    journal_.make_room();
+    segments_.make_room_in_journal();
     return true;
   } catch (const std::bad_alloc&) {
     return false;

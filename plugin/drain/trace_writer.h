@@ -17,7 +17,6 @@
 #include "plugin/drain/segment_sink.h"
 #include "plugin/drain/trace_account.h"
 #include "plugin/drain/trace_clock.h"
-#include "plugin/drain/trace_journal.h"
 #include "plugin/drain/trace_segments.h"
 #include "plugin/export/lines/process_facts.h"
 #include "plugin/export/live_metrics.h"
@@ -62,9 +61,7 @@ class TraceWriter {
   /// Notes in the journal at once what apply() will put into the trace. If the process dies before
   /// that, recovery needs it to understand the records in the rings. Any thread.
   void announce(const assemble::Communicator& communicator, const config::NcclFacts& nccl,
-                std::uint32_t window, std::uint32_t types) {
-    journal_.announce(communicator, nccl, window, types);
-  }
+                std::uint32_t window, std::uint32_t types);
 
   /// Reads the clocks, so that older ticks can be converted. Returns the reading's steady ticks.
   std::uint64_t read_clocks();
@@ -132,16 +129,17 @@ class TraceWriter {
  private:
   std::uint64_t take_records(std::uint64_t until_ticks);
   bool make_room_in_journal();
+  void note_window(std::uint32_t number, std::uint32_t types, std::int64_t start_ns);
 
   const config::Config& config_;
   exporting::ProcessFacts facts_;
+  exporting::ProcessFacts facts_at_load_;  // with a journal, for announce()
   TraceFigures figures_;
   TraceClock clock_;
   // The stages, from the files back to the rings. A stage may refer to a later member, but does not
   // use it before all members are made.
   TraceSegments segments_;
   exporting::LiveMetrics metrics_;
-  TraceJournal journal_;
   SegmentSink lines_;
   assemble::Assembler assembler_;
   RingReader reader_;

@@ -5,7 +5,6 @@
 #include <array>
 #include <cerrno>
 #include <dlfcn.h>
-#include <fcntl.h>
 #include <limits>
 #include <new>
 #include <unistd.h>

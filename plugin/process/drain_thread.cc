@@ -103,8 +103,7 @@ bool DrainThread::wait(int idle_cycles) {
   // Rings that are smaller than configured are read more often.
   constexpr int kLeast_ms = 2;
   int period_ms = config_.drain_ms;
-  if (const session::RingDirectory& rings = session_.directories().rings();
-      rings.journal() != nullptr) {
+  if (const session::RingDirectory& rings = session_.directory(); rings.journal() != nullptr) {
     const std::uint64_t times = config_.ring_bytes / rings.share().ring_bytes;
     if (times > 1) {
       period_ms = std::min(period_ms, std::max(kLeast_ms, period_ms / static_cast<int>(times)));
@@ -129,7 +128,7 @@ bool DrainThread::cycle(bool final) {
   if (final) {
     session_.end_recording();  // that look may have opened the gate again
   }
-  session_.directories().keep_locks();
+  session_.directory().keep_lock();
   // All older records are of communicators and windows whose notes have come by now.
   const std::uint64_t until_ticks = writer_.read_clocks();
   const bool had_notes = apply_notes();
@@ -242,7 +241,7 @@ void DrainThread::warn_of_trouble() {
   });
   const record::RingPool& rings = record::g_recorder.rings();
   warn_once(rings_told_, rings.without_file() != 0, [&] {
-    return "no room for a ring in " + session_.directories().rings().path() + " (" +
+    return "no room for a ring in " + session_.directory().path() + " (" +
            std::strerror(rings.without_file_error()) +
            "): events of some threads are lost if the process is killed";
   });

@@ -130,7 +130,7 @@ void Profiler::shut_down() noexcept {
     return;
   }
   if (writer_.is_closed()) {
-    session_.directories().remove(record::g_recorder.rings().count());
+    session_.directory().remove(record::g_recorder.rings().count());
   }
   if (!drain_thread_.wait_for_dumps(std::min(last, Clock::now() + kPatience))) {
     log_.warn("the process ends while a dump is being written: there is only a file .part of it");
@@ -154,7 +154,7 @@ bool Profiler::end_drain_thread(Clock::time_point last) noexcept {
 }
 
 void Profiler::say_what_is_left(bool stands_still) noexcept {
-  const session::RingDirectory& rings = session_.directories().rings();
+  const session::RingDirectory& rings = session_.directory();
   const bool can_recover = rings.journal() != nullptr;
   std::array<char, 1024> line;
   std::snprintf(line.data(), line.size(),

@@ -3,7 +3,6 @@
 // The callbacks for all events. Nearly all events take the quick way in callbacks.h instead.
 #include "plugin/record/recorder.h"
 
-#include <cstdint>
 #include <memory>
 #include <sched.h>
 #include <sys/mman.h>

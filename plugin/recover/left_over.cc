@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cstddef>
 #include <ctime>
 #include <dirent.h>
 #include <fcntl.h>

@@ -6,7 +6,6 @@
 #include <dirent.h>
 #include <functional>
 #include <memory>
-#include <optional>
 #include <string_view>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -21,7 +20,6 @@
 #include "plugin/recover/last_account.h"
 #include "plugin/recover/left_over.h"
 #include "plugin/recover/replay.h"
-#include "plugin/result/result.h"
 
 namespace ringside::recover {
 namespace {

@@ -3,7 +3,6 @@
 
 #include <cstdlib>
 #include <unistd.h>
-#include <utility>
 
 #include "plugin/threads/background_thread.h"
 #include "plugin/topology/gpu_reader.h"
