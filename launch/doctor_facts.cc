@@ -16,7 +16,6 @@
 #include "launch/doctor.h"
 #include "launch/files.h"
 #include "plugin/config/config.h"
-#include "plugin/config/variables.h"
 
 namespace ringside::launch {
 namespace {

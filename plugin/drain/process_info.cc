@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "plugin/config/version.h"
-#include "plugin/posix/own_descriptor.h"
+#include "plugin/posix/descriptors.h"
 #include "plugin/record/clock.h"
 
 namespace ringside::drain {

@@ -27,13 +27,15 @@ exporting::SegmentLimits segment_limits(const config::Config& config) {
 }  // namespace
 
 TraceSegments::TraceSegments(const config::Config& config, exporting::ProcessFacts& facts,
-                             const assemble::Assembler& assembler, const TraceClock& clock,
-                             const TraceAccount& account, TraceFigures& figures)
+                             assemble::Assembler& assembler, const TraceClock& clock,
+                             const TraceAccount& account, exporting::LiveMetrics& metrics,
+                             TraceFigures& figures)
     : config_(config),
       facts_(facts),
       assembler_(assembler),
       clock_(clock),
       account_(account),
+      metrics_(metrics),
       figures_(figures),
       directory_(absolute_path(config.directory)),
       files_(segment_limits(config)),
@@ -77,6 +79,57 @@ void TraceSegments::begin() {
   next_clock_ns_ = clock_.now_ns() + kClockEvery_ns;
   for (const exporting::Window& window : std::as_const(repeated_).windows()) {
     trace_.window(window);
+  }
+}
+
+void TraceSegments::row(const assemble::Row& row, const assemble::Tally& tally) {
+  const bool is_written =
+      write_event(assemble::context_of(row), tally, [&] { trace_.row(row, tally); });
+  if (const auto* const of = std::get_if<assemble::OperationRow>(&row)) {
+    if (is_written) {
+      files_.count_operation();
+    }
+    if (!of->operation->in_flight) {
+      count(*of);
+    }
+  }
+  note(assemble::row_key(row));
+}
+
+void TraceSegments::sampled_out(const assemble::Row& row) {
+  if (const auto* const of = std::get_if<assemble::OperationRow>(&row)) {
+    count(*of);
+  }
+  note(assemble::row_key(row));
+}
+
+void TraceSegments::communicator(const assemble::Communicator& communicator) {
+  repeated_.communicator(communicator);
+  if (journal_) {
+    journal_->note(communicator);
+  }
+}
+
+void TraceSegments::gpu_clock(std::uint32_t context, const assemble::GpuClockFit& fit) {
+  repeated_.gpu_clock(context, fit);
+  if (journal_) {
+    journal_->note_gpu_clock(context, fit);
+  }
+}
+
+void TraceSegments::count(const assemble::OperationRow& of) {
+  try {
+    metrics_.add(*of.operation, *of.communicator);
+  } catch (const std::bad_alloc&) {
+  }
+}
+
+void TraceSegments::note(std::uint64_t key) {
+  try {
+    if (journal_) {
+      journal_->written(key);
+    }
+  } catch (const std::bad_alloc&) {
   }
 }
 
@@ -252,17 +305,33 @@ void TraceSegments::write_end(exporting::ChromeTrace& trace, std::uint64_t opera
   trace.end(clock_.now_ns(), operations, how);
 }
 
-void TraceSegments::write_begin_of_dump(exporting::ChromeTrace& dump) const {
+Result TraceSegments::make_snapshot(exporting::TraceSnapshot& made) {
+  flush();
+  if (Result held = files_.is_open() ? files_.hold_kept(made.parts) : Result(); !held.is_ok()) {
+    return held;
+  }
+  exporting::TextSink text;
+  exporting::ChromeTrace dump(text);
   exporting::ProcessFacts facts = facts_;
   facts.segment = files_.oldest_number();
   facts.segment_start_ns = files_.oldest_start_ns();
   dump.begin(facts, true);
-}
-
-void TraceSegments::write_lost(exporting::ChromeTrace& dump) const {
+  made.head = std::move(text.text);
+  text.text.clear();
+  for (const assemble::Communicator& communicator : assembler_.communicators()) {
+    if (communicator.context != 0) {
+      dump.communicator(communicator);
+    }
+  }
   if (repeated_.has_lost()) {
     repeated_.write_first(dump);
   }
+  write_clock(dump);
+  const std::uint64_t in_flight = assembler_.write_in_flight(dump, clock_.now_ns());
+  write_account(dump, false);
+  write_end(dump, files_.kept_operations() + in_flight);
+  made.tail = std::move(text.text);
+  return {};
 }
 
 }  // namespace ringside::drain

@@ -36,9 +36,8 @@ std::string step_notice(const assemble::ClockStep& step) {
 TraceWriter::TraceWriter(const config::Config& config)
     : config_(config),
       facts_(read_process_facts(config)),
-      segments_(config, facts_, assembler_, clock_, account_, figures_),
-      lines_(segments_, metrics_),
-      assembler_(lines_),
+      segments_(config, facts_, assembler_, clock_, account_, metrics_, figures_),
+      assembler_(segments_),
       reader_(record::g_recorder.rings(), clock_.model(), assembler_),
       account_(assembler_, segments_.files()) {
   facts_.base_time_s = clock_.model().base_time_s();
@@ -133,40 +132,29 @@ void TraceWriter::apply(const WindowNote& note) {
   const std::int64_t ts_ns = clock_.ns(note.ticks);
   auto& windows = segments_.repeated().windows();
   const bool is_known = !windows.empty() && windows.back().number == note.number;
-  if (note.opens) {
+  if (note.what == WindowNote::What::kOpens) {
     if (!is_known) {
-      segments_.repeated().open_window(
-          {.number = note.number, .start_ns = ts_ns, .events = config::event_names(note.types)});
+      segments_.repeated().open_window({.number = note.number, .start_ns = ts_ns, .events = {}});
     }
     assembler_.open_window(note.number, ts_ns);
-    assembler_.expect(note.types, ts_ns);
-    note_window(note.number, note.types, ts_ns);
-  } else if (is_known) {
-    windows.back().end_ns = ts_ns;
-    windows.back().mask_changed = note.mask_changed;
-  } else {
-    return;  // its opening was lost: memory was too short
-  }
-  segments_.write_window(windows.back());
-}
-
-void TraceWriter::apply(const TypesNote& note) {
-  auto& windows = segments_.repeated().windows();
-  if (windows.empty() || windows.back().number != note.window) {
+  } else if (!is_known) {
     return;  // its opening was lost: memory was too short
   }
   exporting::Window& window = windows.back();
-  window.changed_ns = clock_.ns(note.ticks);
-  window.events = config::event_names(note.types);
-  assembler_.expect(note.types, window.changed_ns);
-  note_window(window.number, note.types, window.start_ns);
-  segments_.write_window(window);
-}
-
-void TraceWriter::note_window(std::uint32_t number, std::uint32_t types, std::int64_t start_ns) {
-  if (journal::Journal* const journal = segments_.journal()) {
-    journal->note_window(number, types, start_ns);
+  if (note.what == WindowNote::What::kEnds) {
+    window.end_ns = ts_ns;
+    window.mask_changed = note.mask_changed;
+  } else {
+    if (note.what == WindowNote::What::kChanges) {
+      window.changed_ns = ts_ns;
+    }
+    window.events = config::event_names(note.types);
+    assembler_.expect(note.types, ts_ns);
+    if (journal::Journal* const journal = segments_.journal()) {
+      journal->note_window(window.number, note.types, window.start_ns);
+    }
   }
+  segments_.write_window(window);
 }
 
 std::uint64_t TraceWriter::read_rings(std::uint64_t until_ticks) {
@@ -220,34 +208,9 @@ void TraceWriter::close() {
   segments_.close();
 }
 
-Result TraceWriter::make_snapshot(exporting::TraceSnapshot& made) {
-  segments_.flush();
-  if (Result held = segments_.hold(made.parts); !held.is_ok()) {
-    return held;
-  }
-  exporting::TextSink text;
-  exporting::ChromeTrace trace(text);
-  segments_.write_begin_of_dump(trace);
-  made.head = std::move(text.text);
-  text.text.clear();
-  for (const assemble::Communicator& communicator : assembler_.communicators()) {
-    if (communicator.context != 0) {
-      trace.communicator(communicator);
-    }
-  }
-  segments_.write_lost(trace);
-  segments_.write_clock(trace);
-  const std::uint64_t in_flight = assembler_.write_in_flight(trace, now_ns());
-  segments_.write_account(trace, false);
-  segments_.write_end(trace, segments_.files().kept_operations() + in_flight);
-  made.tail = std::move(text.text);
-  return {};
-}
-
 std::string TraceWriter::live_members(bool with_series) const {
-  std::string members = drain::live_members(assembler_, metrics_, now_ns());
-  return with_series ? members + series_members(assembler_, metrics_, account_.make(false))
-                     : members;
+  return drain::live_members(assembler_, metrics_, now_ns(),
+                             with_series ? std::optional(account_.make(false)) : std::nullopt);
 }
 
 std::uint64_t TraceWriter::progress() const {

@@ -14,11 +14,9 @@
 #include "plugin/config/config.h"
 #include "plugin/drain/live_answers.h"
 #include "plugin/drain/ring_reader.h"
-#include "plugin/drain/segment_sink.h"
 #include "plugin/drain/trace_account.h"
-#include "plugin/drain/trace_clock.h"
 #include "plugin/drain/trace_segments.h"
-#include "plugin/export/lines/process_facts.h"
+#include "plugin/export/lines/chrome_trace.h"
 #include "plugin/export/live_metrics.h"
 #include "plugin/result/result.h"
 #include "plugin/topology/machine.h"
@@ -36,17 +34,13 @@ struct CloseNote {
   std::uint64_t ticks;
 };
 struct WindowNote {
+  /// kChanges: NCCL is asked for other event types while the window stays open.
+  enum class What : std::uint8_t { kOpens, kChanges, kEnds };
   std::uint32_t number;
   std::uint64_t ticks;
-  bool opens;
+  What what;
   std::uint32_t types;
-  bool mask_changed = false;  ///< it closes since other code has changed NCCL's activation mask
-};
-/// NCCL is asked for other event types while the window stays open.
-struct TypesNote {
-  std::uint32_t window;
-  std::uint64_t ticks;
-  std::uint32_t types;
+  bool mask_changed = false;  ///< it ends since other code has changed NCCL's activation mask
 };
 
 class TraceWriter {
@@ -69,7 +63,6 @@ class TraceWriter {
   void apply(const OpenNote& note);
   void apply(const CloseNote& note);
   void apply(const WindowNote& note);
-  void apply(const TypesNote& note);
   /// A reading of the machine has ended, or will not end any more. Its lines are written now.
   void apply(topology::Machine machine);
   /// True from the first communicator on.
@@ -100,9 +93,8 @@ class TraceWriter {
     return assembler_.find_communicator(context);
   }
 
-  /// Makes a snapshot of the trace as it is now: what is written, and what is in flight. Fails with
-  /// the system's error if a file of the trace cannot be opened.
-  Result make_snapshot(exporting::TraceSnapshot& made);
+  /// As TraceSegments::make_snapshot().
+  Result make_snapshot(exporting::TraceSnapshot& made) { return segments_.make_snapshot(made); }
 
   /// The number of operations in the records read so far. Only the drain thread calls it.
   std::uint64_t begun() const { return assembler_.next_operation() - 1; }
@@ -129,7 +121,6 @@ class TraceWriter {
  private:
   std::uint64_t take_records(std::uint64_t until_ticks);
   bool make_room_in_journal();
-  void note_window(std::uint32_t number, std::uint32_t types, std::int64_t start_ns);
 
   const config::Config& config_;
   exporting::ProcessFacts facts_;
@@ -140,7 +131,6 @@ class TraceWriter {
   // use it before all members are made.
   TraceSegments segments_;
   exporting::LiveMetrics metrics_;
-  SegmentSink lines_;
   assemble::Assembler assembler_;
   RingReader reader_;
   TraceAccount account_;

@@ -11,7 +11,7 @@
 #include <vector>
 #include <zlib.h>
 
-#include "plugin/posix/own_descriptor.h"
+#include "plugin/posix/descriptors.h"
 
 namespace ringside::exporting {
 namespace {

@@ -10,7 +10,6 @@
 #include <unistd.h>
 
 #include "plugin/record/callbacks.h"
-#include "plugin/record/marks.h"
 
 namespace ringside::record {
 

@@ -2,7 +2,7 @@
 #include "plugin/session/announcement.h"
 
 #include "plugin/config/version.h"
-#include "plugin/export/lines/process_facts.h"
+#include "plugin/export/lines/chrome_trace.h"
 
 namespace ringside::session {
 namespace {

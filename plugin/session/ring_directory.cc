@@ -14,8 +14,7 @@
 
 #include "plugin/drain/process_info.h"
 #include "plugin/journal/journal_format.h"
-#include "plugin/posix/allocate_file.h"
-#include "plugin/posix/own_descriptor.h"
+#include "plugin/posix/descriptors.h"
 #include "plugin/record/ring_pool.h"
 
 namespace ringside::session {

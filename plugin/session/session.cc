@@ -11,11 +11,10 @@
 #include <utility>
 
 #include "plugin/nvtx/markers.h"
-#include "plugin/posix/own_descriptor.h"
+#include "plugin/posix/descriptors.h"
 #include "plugin/record/recorder.h"
 #include "plugin/result/result.h"
 #include "plugin/session/announcement.h"
-#include "plugin/session/fork_order.h"
 #include "plugin/topology/gpu_identity.h"
 
 namespace ringside::session {

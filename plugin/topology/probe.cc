@@ -5,8 +5,7 @@
 #include <unistd.h>
 
 #include "plugin/threads/background_thread.h"
-#include "plugin/topology/gpu_reader.h"
-#include "plugin/topology/sysfs_reader.h"
+#include "plugin/topology/readers.h"
 
 namespace ringside::topology {
 namespace {

@@ -9,6 +9,8 @@
 namespace ringside::exporting {
 namespace {
 
+using assemble::kUnknownTime;
+
 void string_list(JsonText& line, const std::vector<std::string_view>& texts) {
   line.raw("[");
   for (const std::string_view text : texts) {
@@ -64,11 +66,7 @@ void ChromeTrace::begin(const ProcessFacts& facts, bool dump) {
       .member("base_time_s", facts.base_time_s)
       .member("start_ns", facts.start_ns)
       .key("nccl_version");
-  if (facts.nccl_version != 0) {
-    line.string(nccl_version_text(facts.nccl_version));
-  } else {
-    line.raw("null");
-  }
+  facts.nccl_version != 0 ? line.string(nccl_version_text(facts.nccl_version)) : line.raw("null");
   line.member("abi", facts.abi_version).member_string("clock", facts.clock);
   string_list(line.key("events"), facts.events);
   if (facts.sampled_of > 1) {
@@ -105,10 +103,9 @@ void ChromeTrace::end(std::int64_t ts_ns, std::uint64_t operations, const TraceE
 
 void ChromeTrace::thread(std::int32_t tid, std::string_view name) {
   lines_.begin()
-      .raw("{\"ph\":\"M\",\"name\":\"thread_name\",\"pid\":")
-      .integer(lines_.pid())
-      .raw(",\"tid\":")
-      .integer(tid)
+      .raw("{\"ph\":\"M\",\"name\":\"thread_name\"")
+      .member("pid", lines_.pid())
+      .member("tid", tid)
       .raw(",\"ts\":0,\"args\":{\"name\":")
       .string(name.empty() ? "thread" : name);
   lines_.end();
@@ -137,7 +134,7 @@ void ChromeTrace::communicator(const assemble::Communicator& communicator) {
     line.key("unsampled").raw("[\"coll\"]");
   }
   line.member("created_ns", communicator.created_ns)
-      .member_unless(assemble::kUnknownTime, "finalized_ns", communicator.finalized_ns);
+      .member_unless(kUnknownTime, "finalized_ns", communicator.finalized_ns);
   lines_.end();
 }
 
@@ -175,16 +172,16 @@ void ChromeTrace::window(const Window& window, bool repeated) {
   line.raw("\"window\":")
       .integer(window.number)
       .member("start_ns", window.start_ns)
-      .member_unless(assemble::kUnknownTime, "changed_ns", window.changed_ns)
-      .member_unless(assemble::kUnknownTime, "end_ns", window.end_ns);
+      .member_unless(kUnknownTime, "changed_ns", window.changed_ns)
+      .member_unless(kUnknownTime, "end_ns", window.end_ns);
   string_list(line.key("events"), window.events);
   line.member_if(window.mask_changed, "mask_changed");
   lines_.end();
   if (repeated) {
     return;
   }
-  const bool has_ended = window.end_ns != assemble::kUnknownTime;
-  const bool has_changed = window.changed_ns != assemble::kUnknownTime;
+  const bool has_ended = window.end_ns != kUnknownTime;
+  const bool has_changed = window.changed_ns != kUnknownTime;
   mark_process(has_ended     ? window.end_ns
                : has_changed ? window.changed_ns
                              : window.start_ns,
@@ -249,25 +246,20 @@ void ChromeTrace::range_begins(const assemble::Mark& mark) {
       .member("tid", mark.tid)
       .member_text("source", mark.source)
       .member_if(mark.is_range, "range")
-      .member("start_ns", mark.start_ns);
-  if (mark.end_ns != assemble::kUnknownTime && !mark.in_flight) {
-    line.member("end_ns", mark.end_ns);
-  }
+      .member("start_ns", mark.start_ns)
+      .member_unless(kUnknownTime, "end_ns", mark.in_flight ? kUnknownTime : mark.end_ns);
   lines_.end();
 }
 
 void ChromeTrace::write_instant(const assemble::Mark& mark, const assemble::Tally& tally) {
   lines_.begin()
       .raw("{\"ph\":\"i\",\"cat\":\"mark\",\"s\":\"")
-      .raw(mark.id == 0 ? "p" : "t")
-      .raw("\",\"pid\":")
-      .integer(lines_.pid())
-      .raw(",\"tid\":")
-      .integer(mark.tid)
-      .raw(",\"ts\":")
+      .raw(mark.id == 0 ? "p\"" : "t\"")
+      .member("pid", lines_.pid())
+      .member("tid", mark.tid)
+      .key("ts")
       .microseconds(mark.start_ns)
-      .raw(",\"name\":")
-      .string(mark.text)
+      .member_string("name", mark.text)
       .raw(",\"args\":{");
   lines_.end(tally);
 }

@@ -92,6 +92,9 @@ class JsonText {
   JsonText& member_known(std::string_view key, const std::optional<T>& value) {
     return value ? member(key, *value) : *this;
   }
+  JsonText& member_hex_unless(std::uint64_t none, std::string_view key, std::uint64_t value) {
+    return value != none ? member_hex(key, value) : *this;
+  }
   JsonText& member_if(bool is_so, std::string_view key) {
     return is_so ? this->key(key).raw("true") : *this;
   }

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "plugin/export/lines/machine_lines.h"
-
+#include "plugin/export/lines/chrome_trace.h"
 #include "ringside/trace_schema.h"
 
 namespace ringside::exporting {

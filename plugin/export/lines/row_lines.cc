@@ -13,17 +13,14 @@ namespace {
 
 using assemble::kUnknownTime;
 
-constexpr std::string_view text_of(assemble::OperationKind kind) {
-  constexpr std::string_view kTexts[] = {"coll", "p2p", "ce", "api"};
-  return kTexts[static_cast<std::size_t>(kind)];
-}
-constexpr std::string_view text_of(assemble::TimesFrom from) {
-  constexpr std::string_view kTexts[] = {"gpu", "proxy", "proxy_queue", "enqueue"};
-  return kTexts[static_cast<std::size_t>(from)];
-}
-constexpr std::string_view text_of(assemble::OperationState state) {
-  constexpr std::string_view kTexts[] = {"completed", "started", "enqueued"};
-  return kTexts[static_cast<std::size_t>(state)];
+// Of the enumerators, in order.
+constexpr std::string_view kKinds[] = {"coll", "p2p", "ce", "api"};
+constexpr std::string_view kTimesFrom[] = {"gpu", "proxy", "proxy_queue", "enqueue"};
+constexpr std::string_view kStates[] = {"completed", "started", "enqueued"};
+
+template <typename Enum, std::size_t kSize>
+std::string_view text_of(const std::string_view (&texts)[kSize], Enum value) {
+  return texts[static_cast<std::size_t>(value)];
 }
 
 void add_arguments(JsonText& line, const assemble::Operation& operation,
@@ -40,7 +37,7 @@ void add_arguments(JsonText& line, const assemble::Operation& operation,
   if (communicator.has_size) {
     line.member("nranks", communicator.nranks);
   }
-  line.member_string("kind", text_of(operation.kind)).member_string("func", operation.func);
+  line.member_string("kind", text_of(kKinds, operation.kind)).member_string("func", operation.func);
   if (operation.has_seq && assemble::can_be_told(operation.seq)) {
     line.member("seq", operation.seq);
   }
@@ -65,13 +62,9 @@ void add_arguments(JsonText& line, const assemble::Operation& operation,
       .member_unless(0, "gpu_channels", operation.gpu_channels)
       .member_unless(0, "gpu_rejected", operation.gpu_rejected)
       .member_unless(0, "group", operation.group);
-  if (operation.stream != 0) {
-    line.member_hex("stream", operation.stream);
-  }
-  if (operation.user_tag != 0) {
-    line.member_hex("user_tag", operation.user_tag);
-  }
-  line.member_if(operation.captured, "graph")
+  line.member_hex_unless(0, "stream", operation.stream)
+      .member_hex_unless(0, "user_tag", operation.user_tag)
+      .member_if(operation.captured, "graph")
       .member_if(operation.symmetric, "symmetric")
       .member_if(operation.gpu_polled, "gpu_polled")
       .member_if(operation.start_is_latest, "start_is_latest")
@@ -84,8 +77,8 @@ void add_arguments(JsonText& line, const assemble::Operation& operation,
       .member_unless(kUnknownTime, "enqueue_end_ns", operation.enqueue_end_ns)
       .member_unless(kUnknownTime, "start_ns", operation.start_ns)
       .member_unless(kUnknownTime, "end_ns", operation.end_ns)
-      .member_string("times_from", text_of(operation.times_from))
-      .member_string("state", text_of(operation.state));
+      .member_string("times_from", text_of(kTimesFrom, operation.times_from))
+      .member_string("state", text_of(kStates, operation.state));
 }
 
 }  // namespace
@@ -151,13 +144,9 @@ void RowLines::write(const assemble::KernelRow& row, const assemble::Tally& tall
   const std::string_view category = phase ? schema::kCategoryPhase : schema::kCategoryGpu;
   JsonText& line = begin(category, name, row);
   line.member_unless(-1, "phase", row.phase);
-  if (row.gpu_start != 0) {
-    line.member_hex("gpu_start", row.gpu_start);
-  }
-  if (row.gpu_stop != 0) {
-    line.member_hex("gpu_stop", row.gpu_stop);
-  }
-  line.member("callback_start_ns", row.callback_start_ns)
+  line.member_hex_unless(0, "gpu_start", row.gpu_start)
+      .member_hex_unless(0, "gpu_stop", row.gpu_stop)
+      .member("callback_start_ns", row.callback_start_ns)
       .member_unless(kUnknownTime, "callback_stop_ns", row.callback_stop_ns)
       .member_text("rejected", row.rejected);
   end(category, name, row, tally);
@@ -266,10 +255,9 @@ void RowLines::write(const assemble::Call& call, const assemble::Tally& tally) {
   if (call.type == record::EventType::kGroupApi) {
     line.member("depth", call.root_or_depth);
   }
-  if (call.stream != 0) {
-    line.member_hex("stream", call.stream);
-  }
-  line.member_if(call.captured, "graph").member_if(call.in_flight, "in_flight");
+  line.member_hex_unless(0, "stream", call.stream)
+      .member_if(call.captured, "graph")
+      .member_if(call.in_flight, "in_flight");
   lines_.end(tally);
   if (!call.nests) {
     lines_.end_async(schema::kCategoryApi, name_, call.id, call.tid, end_ns);

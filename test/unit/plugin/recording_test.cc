@@ -2,7 +2,6 @@
 #include "plugin/session/recording.h"
 
 #include "plugin/session/announcement.h"
-#include "plugin/session/fork_order.h"
 #include "test/unit/catch.h"
 
 using namespace ringside;
