@@ -32,7 +32,9 @@ ProxyOpEvent proxy_op_event(const ChildRow& common, const RecordView& view,
 }
 
 StepEvent step_event(const ChildRow& common, const RecordView& view, Event* above) {
-  StepEvent made{{common}, view.id};
+  StepEvent made;
+  static_cast<ChildRow&>(made.row) = common;
+  made.id = view.id;
   made.row.step = view.payload.step.step;
   if (above != nullptr && above->type == EventType::kProxyOp) {
     auto& proxy = std::get<ProxyOpEvent>(above->data);

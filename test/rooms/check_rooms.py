@@ -94,7 +94,7 @@ MAX_FILES = 25
 MAX_ROOM_LINES = {
     "analyzer/align": 3456, "analyzer/chakra": 2403, "analyzer/cli": 10502, "analyzer/facts": 1565, "analyzer/lint": 1727,
     "analyzer/load": 14413, "analyzer/match": 9702, "analyzer/merge": 5069, "analyzer/metrics": 12833, "analyzer/model": 2439,
-    "analyzer/mpi": 1243, "analyzer/replay": 3079, "analyzer/report": 13910, "launch": 2539, "live": 6511, "plugin": 21993,
+    "analyzer/mpi": 1243, "analyzer/replay": 3079, "analyzer/report": 13910, "launch": 2539, "live": 6511, "plugin": 21995,
     "simulate": 1850,
 }
 
