@@ -19,7 +19,6 @@
 #include "launch/files.h"
 #include "launch/process_files.h"
 #include "plugin/config/config.h"
-#include "plugin/config/variables.h"
 
 namespace ringside::launch {
 namespace {

@@ -11,7 +11,6 @@
 #include "launch/files.h"
 #include "plugin/config/config.h"
 #include "plugin/config/events.h"
-#include "plugin/config/variables.h"
 
 namespace ringside::launch {
 namespace {

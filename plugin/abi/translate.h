@@ -11,11 +11,32 @@
 #include <cstdint>
 #include <utility>
 
-#include "plugin/abi/numeric_names.h"
 #include "plugin/record/callbacks.h"
 #include "plugin/record/event_start.h"
 
 namespace ringside::abi {
+
+// NCCL's enumerations as they were in 2.23, in order, because version 1 of the interface gives
+// numbers. The adapter of newer releases maps their newer functions to Send and their newer
+// datatypes to Float64, and nothing here can undo that. Every other version gives names, which
+// name_of() returns as they are.
+inline constexpr const char* kFuncs[] = {"Broadcast", "Reduce",   "AllGather", "ReduceScatter",
+                                         "AllReduce", "SendRecv", "Send",      "Recv"};
+inline constexpr const char* kDatatypes[] = {
+    "ncclInt8",   "ncclUint8",   "ncclInt32",   "ncclUint32",  "ncclInt64",
+    "ncclUint64", "ncclFloat16", "ncclFloat32", "ncclFloat64", "ncclBfloat16"};
+inline constexpr const char* kAlgos[] = {
+    "TREE", "RING", "COLLNET_DIRECT", "COLLNET_CHAIN", "NVLS", "NVLS_TREE", "PAT"};
+inline constexpr const char* kProtos[] = {"LL", "LL128", "SIMPLE"};
+
+template <std::size_t kSize>
+const char* name_of(const char* const (&names)[kSize], std::uint8_t number) {
+  return number < kSize ? names[number] : nullptr;
+}
+template <std::size_t kSize>
+const char* name_of(const char* const (&)[kSize], const char* name) {
+  return name;
+}
 
 inline std::uint64_t address(const void* pointer) {
   return reinterpret_cast<std::uint64_t>(pointer);

@@ -2,6 +2,7 @@
 #include "plugin/assemble/assembler.h"
 
 #include <algorithm>
+#include <array>
 #include <limits>
 #include <new>
 
@@ -20,6 +21,13 @@ constexpr std::int64_t kForEver = std::numeric_limits<std::int64_t>::max();
 
 std::size_t index_of(EventType type) {
   return static_cast<std::size_t>(type);
+}
+
+// Whether the records of an event without an operation of its own are still needed.
+bool is_needed(const Event& event, const Operations& operations) {
+  const auto* const called = std::get_if<CallEvent>(&event.data);
+  return called == nullptr || !called->has_child || called->call.captured ||
+         called->call.end_ns == kUnknownTime || operations.is_unfinished(called->child);
 }
 
 }  // namespace
@@ -313,7 +321,34 @@ void Assembler::evict_call(EventId id, Event& event, std::int64_t now_ns) {
 }
 
 void Assembler::answer(std::span<Question> questions) const {
-  answer_questions(questions, events_, operations_, orphans_.ids());
+  const IdSet orphans = orphans_.ids();
+  // Most events asked for are in no cache, so this many look-ups go on at the same time.
+  constexpr std::size_t kAtOnce = 32;
+  std::array<const Event*, kAtOnce> found{};
+  for (; !questions.empty(); questions = questions.subspan(std::min(kAtOnce, questions.size()))) {
+    const auto now = questions.first(std::min(kAtOnce, questions.size()));
+    for (const Question& question : now) {
+      question.operation != 0 ? operations_.fetch(question.operation) : events_.fetch(question.id);
+    }
+    for (const Question& question : now) {
+      question.operation != 0 ? operations_.fetch_value(question.operation)
+                              : events_.fetch_value(question.id);
+    }
+    for (std::size_t i = 0; i < now.size(); ++i) {
+      found[i] = now[i].operation == 0 ? events_.find(now[i].id) : nullptr;
+      const auto* const called =
+          found[i] != nullptr ? std::get_if<CallEvent>(&found[i]->data) : nullptr;
+      if (called != nullptr) {
+        operations_.fetch_value(called->child);
+      }
+    }
+    for (std::size_t i = 0; i < now.size(); ++i) {
+      Question& question = now[i];
+      question.is_needed = question.operation != 0 ? operations_.is_unfinished(question.operation)
+                           : found[i] != nullptr   ? is_needed(*found[i], operations_)
+                                                   : orphans.contains(question.id);
+    }
+  }
 }
 
 std::uint64_t Assembler::write_in_flight(Sink& sink, std::int64_t now_ns) {

@@ -33,10 +33,8 @@
 #include "plugin/assemble/operations/in_flight.h"
 #include "plugin/assemble/operations/operations.h"
 #include "plugin/assemble/operations/progress.h"
-#include "plugin/assemble/operations/question.h"
 #include "plugin/assemble/operations/recording_history.h"
 #include "plugin/assemble/record_view.h"
-#include "plugin/assemble/row_writer.h"
 #include "plugin/assemble/sink.h"
 #include "plugin/assemble/tables/name_table.h"
 #include "plugin/assemble/tables/orphans.h"
@@ -103,6 +101,8 @@ class Assembler {
   /// Sets in each question whether the record is still needed.
   void answer(std::span<Question> questions) const;
 
+  /// The fits of GPU clocks that the sink got last, by context.
+  const std::map<std::uint32_t, GpuClockFit>& gpu_clocks() const { return gpu_clocks_.last_fits(); }
   /// Sets the fit of a GPU's clock that a dead process had, for recovery.
   void seed_gpu_clock(std::uint32_t context, const GpuClockFit& fit) {
     gpu_clocks_.seed(context, fit);

@@ -14,7 +14,7 @@
 #include "plugin/assemble/event.h"
 #include "plugin/assemble/operations/open_operation.h"
 #include "plugin/assemble/record_view.h"
-#include "plugin/assemble/row_writer.h"
+#include "plugin/assemble/sink.h"
 #include "plugin/assemble/tables/name_table.h"
 #include "plugin/assemble/thread_slices.h"
 #include "plugin/record/encode.h"

@@ -14,8 +14,7 @@ using record::EventType;
 ProxyOpEvent proxy_op_event(const ChildRow& common, const RecordView& view,
                             const OpenOperation* operation) {
   const record::ProxyOpPayload& op = view.payload.proxy_op;
-  ProxyOpEvent made;
-  static_cast<ChildRow&>(made.row) = common;
+  ProxyOpEvent made{{common}};
   made.row.channel = op.channel;
   made.row.peer = op.peer;
   made.row.steps = op.steps;
@@ -52,8 +51,7 @@ StepEvent step_event(const ChildRow& common, const RecordView& view, Event* abov
 
 KernelRow kernel_row(const ChildRow& common, const RecordView& view) {
   const record::KernelPayload& kernel = view.payload.kernel;
-  KernelRow made;
-  static_cast<ChildRow&>(made) = common;
+  KernelRow made{common};
   made.channel = kernel.channel;
   made.phase = view.type == EventType::kKernelPhase ? kernel.phase : -1;
   made.gpu_start = kernel.gpu_time;
@@ -62,8 +60,7 @@ KernelRow kernel_row(const ChildRow& common, const RecordView& view) {
 }
 
 NetRow net_row(const ChildRow& common, const RecordView& view) {
-  NetRow made;
-  static_cast<ChildRow&>(made) = common;
+  NetRow made{common};
   if ((view.flags & record::kFlagNetIb) != 0) {
     const record::NetIbPayload& ib = view.payload.net_ib;
     made.net_id = record::kNetIbV1;
@@ -87,18 +84,11 @@ NetRow net_row(const ChildRow& common, const RecordView& view) {
 }
 
 CopyEngineRow copy_engine_row(const ChildRow& common, const RecordView& view) {
-  CopyEngineRow made;
-  static_cast<ChildRow&>(made) = common;
+  CopyEngineRow made{common};
   made.type = view.type;
   made.bytes = view.payload.copy_engine.bytes;
   made.number = view.payload.copy_engine.number;
   made.flag = view.payload.copy_engine.flag != 0;
-  return made;
-}
-
-ControlRow control_row(const ChildRow& common) {
-  ControlRow made;
-  static_cast<ChildRow&>(made) = common;
   return made;
 }
 
@@ -139,7 +129,7 @@ std::uint64_t Children::start(const RecordView& view, std::uint64_t given_operat
       insert(copy_engine_row(common, view));
       break;
     default:
-      insert(control_row(common));
+      insert(ControlRow{common});
       break;
   }
   if (operation != nullptr) {
@@ -184,6 +174,10 @@ OpenOperation* Children::stop(const RecordView& view, Event& event) {
   if (operation != nullptr && event.type != EventType::kProxyStep) {
     operations_.stop_child(*operation, view.ts_ns);
   }
+  const auto end_row = [&](auto& row) {
+    row.end_ns = view.ts_ns;
+    rows_.write(&row, event.tally(), event.sampled_out);
+  };
   if (auto* const proxy = std::get_if<ProxyOpEvent>(&event.data)) {
     if (operation != nullptr) {
       operation->end_proxy_op(proxy->row.start_ns, view.ts_ns);
@@ -198,14 +192,11 @@ OpenOperation* Children::stop(const RecordView& view, Event& event) {
       kernel->callback_stop_ns = view.ts_ns;
     }
   } else if (auto* const control = std::get_if<ControlRow>(&event.data)) {
-    control->end_ns = view.ts_ns;
-    rows_.write(control, event.tally());
+    end_row(*control);
   } else if (auto* const net = std::get_if<NetRow>(&event.data)) {
-    net->end_ns = view.ts_ns;
-    rows_.write(net, event.tally(), event.sampled_out);
+    end_row(*net);
   } else if (auto* const engine = std::get_if<CopyEngineRow>(&event.data)) {
-    engine->end_ns = view.ts_ns;
-    rows_.write(engine, event.tally(), event.sampled_out);
+    end_row(*engine);
   }
   return operation;
 }

@@ -11,7 +11,7 @@
 #include "plugin/assemble/event.h"
 #include "plugin/assemble/operations/operations.h"
 #include "plugin/assemble/record_view.h"
-#include "plugin/assemble/row_writer.h"
+#include "plugin/assemble/sink.h"
 
 namespace ringside::assemble {
 

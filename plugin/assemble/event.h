@@ -31,8 +31,8 @@ struct CallEvent {
 
 struct ProxyOpEvent {
   ProxyOpRow row;
-  std::vector<record::EventId> steps;  ///< steps that have not stopped
-  std::uint64_t first_total = 0;       ///< NCCL's running totals of bytes (interface v1 to v3)
+  std::vector<record::EventId> steps = {};  ///< steps that have not stopped
+  std::uint64_t first_total = 0;            ///< NCCL's running totals of bytes (interface v1 to v3)
   std::uint64_t last_total = 0;
   bool has_total = false;
   int steps_with_bytes = 0;  ///< stopped steps whose bytes are known

@@ -5,6 +5,8 @@
 #define RINGSIDE_PLUGIN_ASSEMBLE_RECORD_VIEW_H
 
 #include <cstdint>
+#include <functional>
+#include <span>
 #include <string_view>
 
 #include "plugin/record/handle.h"
@@ -27,6 +29,16 @@ struct RecordView {
   /// Of a mark or a range: its text, and then its source. Valid only while the record is taken.
   std::string_view text;
 };
+
+/// The journal's question about a record when it must make room: is the record still needed to
+/// write its row, or its operation's line?
+struct Question {
+  std::uint64_t operation;  ///< 0: none
+  record::EventId id;
+  bool is_needed = false;  ///< the answer
+};
+/// Answers many questions in one call, so that their cache misses overlap.
+using Answer = std::function<void(std::span<Question>)>;
 
 }  // namespace ringside::assemble
 

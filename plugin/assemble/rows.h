@@ -117,7 +117,7 @@ struct ChildRow {
 };
 
 struct ProxyOpRow : ChildRow {
-  std::string_view func;
+  std::string_view func = {};
   int channel = 0, peer = 0, steps = 0, chunk_bytes = 0;
   bool is_send = false;
   bool has_bytes = false;
@@ -141,11 +141,11 @@ struct KernelRow : ChildRow {  // KernelCh and KernelPhase
   int phase = -1;  ///< -1: the whole channel
   std::uint64_t gpu_start = 0, gpu_stop = 0;
   std::int64_t callback_start_ns = kUnknownTime, callback_stop_ns = kUnknownTime;
-  std::string_view rejected;  ///< why the stamps cannot be true; empty if they can
+  std::string_view rejected = {};  ///< why the stamps cannot be true; empty if they can
 };
 
 struct ControlRow : ChildRow {
-  std::string_view state;
+  std::string_view state = {};
   std::uint64_t appended = 0;
 };
 

@@ -5,8 +5,6 @@
 #include <cstdlib>
 #include <unistd.h>
 
-#include "plugin/config/variables.h"
-
 namespace ringside::config {
 namespace {
 

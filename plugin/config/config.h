@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <sched.h>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -65,6 +66,34 @@ Config read_environment();
 
 /// Reads the configuration. `get` returns a variable's value or NULL, as getenv does.
 Config read_config(const std::function<const char*(const char*)>& get);
+
+// The table of environment variables. Reading them, the advice of `ringside doctor`, the overview
+// in docs/environment.md and the messages about names that do not exist all come from it.
+
+/// Parses a value into `config`. Returns false if it is not valid; `detail` may then have a reason.
+using Read = std::function<bool(std::string_view text, Config& config, std::string& detail)>;
+using Show = std::function<std::string(const Config& config)>;
+
+struct Variable {
+  std::string name;
+  std::string meaning;       ///< what it sets, for the overview
+  std::string values;        ///< the allowed values, in words
+  std::string default_text;  ///< the default as a value, or in words
+  bool is_in_trace = true;   ///< Config::listed() includes it
+  Read read;
+  Show show;
+};
+
+/// Returns all variables in the order in which they are read. A later one may depend on an earlier
+/// one.
+const std::vector<Variable>& variables();
+
+/// Parses a list of CPUs such as "3" or "0-3,8". Returns nothing if it is not valid.
+std::optional<cpu_set_t> parse_cpu_list(std::string_view text);
+
+/// Returns a sentence for each name that is no variable of Ringside. It has the nearest variable.
+/// `names` may be "NAME=value", as in an environment.
+std::vector<std::string> trouble_with_names(const std::vector<std::string>& names);
 
 }  // namespace ringside::config
 

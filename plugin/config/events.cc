@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "plugin/config/events.h"
 
-#include <array>
 #include <utility>
 
 #include "plugin/assemble/event_names.h"

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "plugin/config/variables.h"
-
 #include <algorithm>
 #include <array>
 #include <charconv>
@@ -8,8 +6,8 @@
 #include <limits>
 #include <utility>
 
+#include "plugin/config/config.h"
 #include "plugin/config/nearest_name.h"
-#include "plugin/config/thread_place.h"
 #include "plugin/journal/journal.h"
 #include "plugin/record/ring_pool.h"
 #include "ringside/ringside.h"
@@ -65,25 +63,25 @@ std::string describe(const Bounds& bounds) {
          (bounds.is_bytes ? " (K, M or G may follow)" : "");
 }
 
-std::string default_of(const Variable& variable) {
-  return variable.show(Config{});
+// A variable whose default is that of Config.
+Variable variable(const char* name, const char* meaning, std::string values, Read read, Show show) {
+  return {name, meaning, std::move(values), show(Config{}), true, std::move(read), show};
 }
 
 // `Integer` is the type of Config's member. It must hold all values between the bounds.
 template <typename Integer>
 Variable integer(const char* name, const char* meaning, Integer Config::*member, Bounds bounds) {
-  Variable made{name, meaning, describe(bounds), {}, true, {}, {}};
-  made.read = [member, bounds](std::string_view text, Config& config, std::string&) {
-    std::uint64_t value = 0;
-    const bool is_read = read_integer(text, bounds, value);
-    config.*member = is_read ? static_cast<Integer>(value) : config.*member;
-    return is_read;
-  };
-  made.show = [member](const Config& config) {
-    return std::to_string(static_cast<std::uint64_t>(config.*member));
-  };
-  made.default_text = default_of(made);
-  return made;
+  return variable(
+      name, meaning, describe(bounds),
+      [member, bounds](std::string_view text, Config& config, std::string&) {
+        std::uint64_t value = 0;
+        const bool is_read = read_integer(text, bounds, value);
+        config.*member = is_read ? static_cast<Integer>(value) : config.*member;
+        return is_read;
+      },
+      [member](const Config& config) {
+        return std::to_string(static_cast<std::uint64_t>(config.*member));
+      });
 }
 
 Variable flag(const char* name, const char* meaning, bool Config::*member) {
@@ -106,36 +104,29 @@ Variable bytes_or_none(const char* name, const char* meaning, std::uint64_t Conf
 
 Variable seconds_or_off(const char* name, const char* meaning, double Config::*member) {
   const auto most_s = static_cast<double>(kMost_s);
-  Variable made{
+  return variable(
       name, meaning, "0 or seconds from " + number_text(kLeast_s) + " to " + number_text(most_s),
-      {},   true,    {},
-      {}};
-  made.read = [member, most_s](std::string_view text, Config& config, std::string&) {
-    double parsed = 0;
-    const auto end = std::from_chars(text.data(), text.data() + text.size(), parsed);
-    const bool fits = parsed == 0 || (parsed >= kLeast_s && parsed <= most_s);
-    if (end.ec != std::errc{} || end.ptr != text.data() + text.size() || !fits) {
-      return false;
-    }
-    config.*member = parsed;
-    return true;
-  };
-  made.show = [member](const Config& config) { return number_text(config.*member); };
-  made.default_text = default_of(made);
-  return made;
+      [member, most_s](std::string_view text, Config& config, std::string&) {
+        double parsed = 0;
+        const auto end = std::from_chars(text.data(), text.data() + text.size(), parsed);
+        const bool fits = parsed == 0 || (parsed >= kLeast_s && parsed <= most_s);
+        const bool is_read = end.ec == std::errc{} && end.ptr == text.data() + text.size() && fits;
+        config.*member = is_read ? parsed : config.*member;
+        return is_read;
+      },
+      [member](const Config& config) { return number_text(config.*member); });
 }
 
 // Makes a variable of any text. An empty one counts as not set. `default_text` describes the
 // default where Config has an empty text.
 Variable text(const char* name, const char* meaning, const char* values,
               std::string Config::*member, const char* default_text) {
-  Variable made{name, meaning, values, default_text, true, {}, {}};
-  made.read = [member](std::string_view given, Config& config, std::string&) {
+  const auto read = [member](std::string_view given, Config& config, std::string&) {
     config.*member = given.empty() ? config.*member : std::string(given);
     return true;
   };
-  made.show = [member](const Config& config) { return config.*member; };
-  return made;
+  const auto show = [member](const Config& config) { return config.*member; };
+  return {name, meaning, values, default_text, true, read, show};
 }
 
 Variable events() {
@@ -202,14 +193,13 @@ Variable ring_directory() {
 }
 
 Variable control_socket() {
-  Variable made{
-      "RINGSIDE_CONTROL", "whether there is a control socket", "on or off", "on", true, {}, {}};
-  made.read = [](std::string_view given, Config& config, std::string&) {
-    config.control = given != "off";
-    return given.empty() || given == "on" || given == "off";
-  };
-  made.show = [](const Config& config) { return config.control ? "on" : "off"; };
-  return made;
+  return variable(
+      "RINGSIDE_CONTROL", "whether there is a control socket", "on or off",
+      [](std::string_view given, Config& config, std::string&) {
+        config.control = given != "off";
+        return given.empty() || given == "on" || given == "off";
+      },
+      [](const Config& config) { return config.control ? "on" : "off"; });
 }
 
 Variable markers() {
@@ -238,6 +228,17 @@ Variable job() {
                        "the scheduler's, else job");
   made.is_in_trace = false;  // the trace has it in another member
   return made;
+}
+
+// Parses a CPU's number at the start of `text`, and removes it from there.
+std::optional<unsigned> take_cpu(std::string_view& text) {
+  unsigned cpu = 0;
+  const auto end = std::from_chars(text.data(), text.data() + text.size(), cpu);
+  if (end.ec != std::errc() || cpu >= CPU_SETSIZE) {
+    return std::nullopt;
+  }
+  text.remove_prefix(static_cast<std::size_t>(end.ptr - text.data()));
+  return cpu;
 }
 
 constexpr std::string_view kPrefix = "RINGSIDE_";
@@ -285,6 +286,32 @@ std::optional<std::uint64_t> parse_sample(std::string_view text) {
   const bool is_number = text.starts_with(kSampleOf) &&
                          read_integer(text.substr(kSampleOf.size()), {1, kMaxSampledOf, false}, of);
   return is_number || text.empty() ? std::optional(of) : std::nullopt;
+}
+
+std::optional<cpu_set_t> parse_cpu_list(std::string_view text) {
+  cpu_set_t cpus;
+  CPU_ZERO(&cpus);
+  while (true) {
+    const auto first = take_cpu(text);
+    auto last = first;
+    if (first && text.substr(0, 1) == "-") {
+      text.remove_prefix(1);
+      last = take_cpu(text);
+    }
+    if (!first || !last || *last < *first) {
+      return std::nullopt;
+    }
+    for (unsigned cpu = *first; cpu <= *last; ++cpu) {
+      CPU_SET(cpu, &cpus);
+    }
+    if (text.empty()) {
+      return cpus;
+    }
+    if (text.front() != ',') {
+      return std::nullopt;
+    }
+    text.remove_prefix(1);
+  }
 }
 
 const std::vector<Variable>& variables() {

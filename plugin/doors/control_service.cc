@@ -13,7 +13,7 @@
 
 #include "plugin/config/version.h"
 #include "plugin/doors/control_request.h"
-#include "plugin/export/lines/process_facts.h"
+#include "plugin/export/lines/chrome_trace.h"
 #include "plugin/nvtx/markers.h"
 #include "plugin/record/recorder.h"
 #include "plugin/result/result.h"
@@ -265,14 +265,16 @@ Answer answer_request(session::Session& session, std::string_view line) {
 
 }  // namespace
 
-void ControlService::begin(const config::Config& config, posix::Log& log) {
-  const session::RingDirectory& directory = session_.directories().control();
+void begin_control(ControlSocket& socket, session::Session& session, const config::Config& config,
+                   posix::Log& log) {
+  const session::RingDirectory& directory = session.directory();
   if (!config.control || !directory.is_open()) {
     return;
   }
-  const Result begun = socket_.begin(
+  const Result begun = socket.begin(
       directory.descriptor(), directory.path(),
-      [this](std::string_view request) { return answer_request(session_, request); }, error_line);
+      [&session](std::string_view request) { return answer_request(session, request); },
+      error_line);
   if (!begun.is_ok() && begun.error() != ECANCELED) {
     log.warn("no control socket in " + directory.path() + " (" + begun.text() +
              "): `ringside ctl` does not reach this process");

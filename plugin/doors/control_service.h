@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Serves the control socket: what its requests mean for the session, and what is answered
+// What the control socket's requests mean for the session, and what is answered
 // (docs/dev/control-socket.md).
 #ifndef RINGSIDE_PLUGIN_DOORS_CONTROL_SERVICE_H
 #define RINGSIDE_PLUGIN_DOORS_CONTROL_SERVICE_H
@@ -12,22 +12,10 @@
 
 namespace ringside::doors {
 
-class ControlService {
- public:
-  explicit ControlService(session::Session& session) : session_(session) {}
-
-  /// Makes the socket in the session's directory and starts its thread, or warns. Nothing happens
-  /// if no socket is wanted, or there is no directory. Once.
-  void begin(const config::Config& config, posix::Log& log)
-      RINGSIDE_REQUIRES(threads::kDrainThread);
-  /// As ControlSocket::end().
-  void end(threads::Clock::time_point until) noexcept { socket_.end(until); }
-  void close_in_child() noexcept { socket_.close_in_child(); }
-
- private:
-  session::Session& session_;
-  ControlSocket socket_;
-};
+/// Begins the socket in the session's directory, or warns. Nothing happens if no socket is wanted,
+/// or there is no directory. Once.
+void begin_control(ControlSocket& socket, session::Session& session, const config::Config& config,
+                   posix::Log& log) RINGSIDE_REQUIRES(threads::kDrainThread);
 
 }  // namespace ringside::doors
 

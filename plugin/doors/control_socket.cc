@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <chrono>
 #include <cstdint>
 #include <cstring>
 #include <poll.h>
@@ -15,7 +14,6 @@
 #include <utility>
 
 #include "plugin/journal/journal_format.h"
-#include "plugin/posix/own_descriptor.h"
 #include "plugin/threads/background_thread.h"
 
 namespace ringside::doors {

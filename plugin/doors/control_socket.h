@@ -14,7 +14,7 @@
 #include <string>
 #include <string_view>
 
-#include "plugin/posix/file_identity.h"
+#include "plugin/posix/descriptors.h"
 #include "plugin/result/result.h"
 #include "plugin/threads/mutex.h"
 

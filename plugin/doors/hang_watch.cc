@@ -4,8 +4,11 @@
 #include <array>
 #include <cinttypes>
 #include <cstdio>
+#include <optional>
+#include <utility>
 
 #include "plugin/assemble/operation_name.h"
+#include "plugin/drain/trace_account.h"
 
 namespace ringside::doors {
 namespace {
@@ -61,22 +64,61 @@ std::string on_one_line(std::string text) {
 
 }  // namespace
 
-bool HangWatch::is_due(std::int64_t now_ns) {
-  if (limit_ns_ == 0 || now_ns < next_look_ns_) {
-    return false;
-  }
-  next_look_ns_ = now_ns + kLookEvery_ns;
-  return true;
-}
-
-std::vector<InFlight> HangWatch::take_unreported(std::vector<InFlight> over_limit) {
-  std::erase_if(over_limit, [&](const InFlight& stuck) {
-    std::uint64_t& reported = reported_[stuck.operation.context];
-    const bool is_old = stuck.operation.number == reported;
-    reported = stuck.operation.number;
+std::vector<InFlight> take_unreported(std::vector<InFlight> stalled, Stalls& reported) {
+  std::erase_if(stalled, [&](const InFlight& stuck) {
+    std::uint64_t& last = reported[stuck.operation.context];
+    const bool is_old = stuck.operation.number == last;
+    last = stuck.operation.number;
     return is_old;
   });
-  return over_limit;
+  return stalled;
+}
+
+HangWatch::HangWatch(const config::Config& config, posix::Log& log, session::Session& session)
+    : config_(config), log_(log), session_(session), command_(config.on_hang) {}
+
+std::shared_ptr<drain::Dump> HangWatch::look(drain::TraceWriter& writer) {
+  const auto limit_ns = static_cast<std::int64_t>(config_.hang_seconds * 1e9);
+  if (limit_ns == 0 || writer.now_ns() < next_look_ns_) {
+    return nullptr;
+  }
+  next_look_ns_ = writer.now_ns() + kLookEvery_ns;
+  command_.reap();
+  const std::vector<InFlight> stuck = take_unreported(writer.in_flight_for(limit_ns), reported_);
+  if (stuck.empty()) {
+    return nullptr;
+  }
+  // One at a time: a dump that is being written shows the stall, too.
+  const bool wants_dump = dumps_ < kMostDumps && dump_ == nullptr;
+  std::string path;
+  if (wants_dump) {
+    ++dumps_;
+    path = session_.next_dump_path();
+  }
+  const HangFacts facts{config_.hang_seconds, writer.now_ns(),
+                        drain::TraceAccount::of_threads().dropped(), path};
+  for (const InFlight& operation : stuck) {
+    log_.warn(hang_line(operation, writer.find_communicator(operation.operation.context), facts));
+  }
+  if (wants_dump) {
+    dump_ = std::make_shared<drain::Dump>(path);
+  }
+  return wants_dump ? dump_ : nullptr;
+}
+
+void HangWatch::follow() {
+  const std::optional<Result> result = dump_ != nullptr ? dump_->result() : std::nullopt;
+  if (!result) {
+    return;
+  }
+  std::string path = std::exchange(dump_, nullptr)->path();
+  if (!result->is_ok()) {
+    log_.warn("cannot write " + path + " (" + result->text() + ")");
+    path.clear();
+  }
+  if (const Result started = command_.run(path); !started.is_ok()) {
+    log_.warn(std::string("RINGSIDE_ON_HANG: /bin/sh cannot be started (") + started.text() + ")");
+  }
 }
 
 std::string hang_line(const InFlight& stuck, const assemble::Communicator* communicator,

@@ -1,19 +1,33 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The hang watch (RINGSIDE_HANG_SECONDS): which operations are reported as stalled, and in what
-// words. The drain thread alone uses it. It looks at what the plugin has recorded, and asks nothing
-// of NCCL or the application.
+// The hang watch (RINGSIDE_HANG_SECONDS): stalled operations get a line, a dump, and the user's
+// command (RINGSIDE_ON_HANG) once the dump is there. The drain thread alone uses it. It looks at
+// what the plugin has recorded, and asks nothing of NCCL or the application.
 #ifndef RINGSIDE_PLUGIN_DOORS_HANG_WATCH_H
 #define RINGSIDE_PLUGIN_DOORS_HANG_WATCH_H
 
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "plugin/assemble/operations/in_flight.h"
+#include "plugin/config/config.h"
+#include "plugin/doors/hang_command.h"
+#include "plugin/drain/dump_writer.h"
+#include "plugin/drain/trace_writer.h"
+#include "plugin/posix/log.h"
+#include "plugin/session/session.h"
 
 namespace ringside::doors {
+
+/// The operations that were reported, by context.
+using Stalls = std::map<std::uint32_t, std::uint64_t>;
+/// Returns the stalled operations that are not reported yet. A communicator's stall is reported
+/// once: not again until another of its operations stalls.
+std::vector<assemble::InFlight> take_unreported(std::vector<assemble::InFlight> stalled,
+                                                Stalls& reported);
 
 class HangWatch {
  public:
@@ -21,22 +35,24 @@ class HangWatch {
   /// trace.
   static constexpr int kMostDumps = 4;
 
-  /// With a limit of 0, the watch is off.
-  explicit HangWatch(double limit_s) : limit_ns_(static_cast<std::int64_t>(limit_s * 1e9)) {}
+  HangWatch(const config::Config& config, posix::Log& log, session::Session& session);
 
-  std::int64_t limit_ns() const { return limit_ns_; }
-
-  /// Whether to look now: once a second at most, never if off. True counts as a look.
-  bool is_due(std::int64_t now_ns);
-
-  /// Returns the operations over the limit that are not reported yet. A communicator's stall is
-  /// reported once: not again until another of its operations stalls.
-  std::vector<assemble::InFlight> take_unreported(std::vector<assemble::InFlight> over_limit);
+  /// Looks for stalled operations, once a second at most, and says a line for each new one. Returns
+  /// a dump that the caller writes; NULL: none.
+  std::shared_ptr<drain::Dump> look(drain::TraceWriter& writer)
+      RINGSIDE_REQUIRES(threads::kDrainThread);
+  /// Runs the command when that dump is there, or cannot be.
+  void follow() RINGSIDE_REQUIRES(threads::kDrainThread);
 
  private:
-  std::int64_t limit_ns_;
+  const config::Config& config_;
+  posix::Log& log_;
+  session::Session& session_;
+  HangCommand command_;
   std::int64_t next_look_ns_ = 0;
-  std::map<std::uint32_t, std::uint64_t> reported_;  ///< by context: operation number
+  Stalls reported_;
+  int dumps_ = 0;
+  std::shared_ptr<drain::Dump> dump_;  ///< being written
 };
 
 struct HangFacts {

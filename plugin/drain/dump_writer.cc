@@ -10,11 +10,6 @@
 
 namespace ringside::drain {
 
-std::optional<Result> Dump::result() const {
-  const threads::MutexLock lock(mutex_);
-  return state_ == State::kDone ? std::optional(result_) : std::nullopt;
-}
-
 std::optional<Result> Dump::wait_for(std::chrono::nanoseconds time) const {
   const auto deadline = std::chrono::steady_clock::now() + time;
   threads::MutexLock lock(mutex_);
@@ -23,25 +18,18 @@ std::optional<Result> Dump::wait_for(std::chrono::nanoseconds time) const {
   return state_ == State::kDone ? std::optional(result_) : std::nullopt;
 }
 
-bool Dump::cancel() {
+// Returns false if it was in another state than at work.
+bool Dump::enter(State next) {
   const threads::MutexLock lock(mutex_);
   if (state_ == State::kAtWork) {
-    state_ = State::kCanceled;
+    state_ = next;
   }
-  return state_ == State::kCanceled;
+  return state_ == next;
 }
 
 bool Dump::is_wanted() const {
   const threads::MutexLock lock(mutex_);
   return state_ != State::kCanceled;
-}
-
-bool Dump::begin_naming() {
-  const threads::MutexLock lock(mutex_);
-  if (state_ == State::kAtWork) {
-    state_ = State::kNaming;
-  }
-  return state_ == State::kNaming;
 }
 
 void Dump::finish(Result result) noexcept {
@@ -135,14 +123,12 @@ Result DumpWriter::write_file(const Job& job) const {
     return written;
   }
   try {
-    written = job.content.copy_to(file, [&] { return job.dump->is_wanted(); });
-    if (written.is_ok()) {
-      written = file.store();
-    }
-    if (written.is_ok()) {
-      written =
-          job.dump->begin_naming() ? exporting::give_name(temporary, path) : Result(ECANCELED);
-    }
+    written = job.content.copy_to(file, [&] { return job.dump->is_wanted(); })
+                  .then([&] { return file.store(); })
+                  .then([&] {
+                    return job.dump->begin_naming() ? exporting::give_name(temporary, path)
+                                                    : Result(ECANCELED);
+                  });
   } catch (...) {
     written = Result(ENOMEM);
   }

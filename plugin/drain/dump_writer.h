@@ -11,7 +11,7 @@
 #include <optional>
 #include <string>
 
-#include "plugin/export/trace_snapshot.h"
+#include "plugin/export/trace_file.h"
 #include "plugin/result/result.h"
 #include "plugin/threads/mutex.h"
 
@@ -25,19 +25,20 @@ class Dump {
   const std::string& path() const { return path_; }
 
   /// The result, once the dump is finished; EEXIST if another file has its name.
-  std::optional<Result> result() const;
+  std::optional<Result> result() const { return wait_for({}); }
   /// Waits for the result, at most for this time; nothing if that is too short.
   std::optional<Result> wait_for(std::chrono::nanoseconds time) const;
   /// Cancels the dump: no file of its name is made. Returns false if it is finished or being named.
-  bool cancel();
+  bool cancel() { return enter(State::kCanceled); }
   bool is_wanted() const;
 
   /// The file is whole and is named next. Returns false if the dump was canceled.
-  bool begin_naming();
+  bool begin_naming() { return enter(State::kNaming); }
   void finish(Result result) noexcept;
 
  private:
   enum class State { kAtWork, kNaming, kDone, kCanceled };
+  bool enter(State next);
 
   const std::string path_;
   mutable threads::Mutex mutex_;

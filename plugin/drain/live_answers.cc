@@ -26,11 +26,9 @@ std::uint64_t ring_bytes() {
 
 template <typename Numbers>
 void add_array(JsonText& json, std::string_view key, const Numbers& numbers) {
-  json.key(key);
-  char before = '[';
+  json.key(key).raw("[");
   for (const auto number : numbers) {
-    json.raw({&before, 1}).integer(static_cast<std::uint64_t>(number));
-    before = ',';
+    json.next().integer(static_cast<std::uint64_t>(number));
   }
   json.raw("]");
 }
@@ -44,16 +42,14 @@ void add_sums(JsonText& json, const MetricSums& sums) {
 
 // Begins an object with the facts of a communicator; NULL: none is known.
 void begin_with(JsonText& json, std::uint32_t context, const assemble::Communicator* communicator) {
-  json.raw("{\"context\":").integer(context);
+  json.next().raw("{\"context\":").integer(context);
   if (communicator == nullptr) {
     return;
   }
   if (communicator->has_hash) {
     json.member_hex("comm", communicator->hash);
   }
-  if (!communicator->name.empty()) {
-    json.member_string("name", communicator->name);
-  }
+  json.member_text("name", communicator->name);
   if (communicator->rank_known) {
     json.member("rank", communicator->rank);
   }
@@ -62,10 +58,40 @@ void begin_with(JsonText& json, std::uint32_t context, const assemble::Communica
   }
 }
 
+void add_series(JsonText& json, const assemble::Assembler& assembler,
+                const exporting::LiveMetrics& metrics, const assemble::Account& account) {
+  assemble::TypeAccount all;
+  for (const assemble::TypeAccount& type : account.by_type) {
+    all += type;
+  }
+  json.member("realtime_ns", record::clock_ns(CLOCK_REALTIME));
+  json.member("drain_cpu_ns", record::clock_ns(CLOCK_THREAD_CPUTIME_ID));
+  json.member("ring_bytes", ring_bytes());
+  json.key("account").raw("{\"produced\":").integer(all.produced);
+  for (const assemble::Fate& fate : assemble::kFates) {
+    json.member(fate.name, all.*fate.count);
+  }
+  json.raw("}");
+  add_array(json, "duration_bounds_ns", exporting::kDurationBounds_ns);
+  add_array(json, "busbw_bounds", exporting::kBusbwBounds_bytes_per_s);
+  json.key("series").raw("[");
+  for (const auto& [key, sums] : metrics.series()) {
+    begin_with(json, key.context, assembler.find_communicator(key.context));
+    json.member_string("func", key.func).member_string("algo", key.algo);
+    json.member_string("proto", key.proto).member("size_class", key.size_class);
+    add_sums(json, sums);
+    add_array(json, "durations", sums.durations);
+    add_array(json, "busbws", sums.busbws);
+    json.raw("}");
+  }
+  json.raw("]");
+}
+
 }  // namespace
 
 std::string live_members(const assemble::Assembler& assembler,
-                         const exporting::LiveMetrics& metrics, std::int64_t now_ns) {
+                         const exporting::LiveMetrics& metrics, std::int64_t now_ns,
+                         const std::optional<assemble::Account>& account) {
   // The length of a reply is bounded; `left_out` counts the open communicators beyond it.
   constexpr std::size_t kMostCommunicators = 1000;
   const auto in_flight = assembler.in_flight_totals();
@@ -82,7 +108,7 @@ std::string live_members(const assemble::Assembler& assembler,
       ++left_out;
       continue;
     }
-    json.raw(listed++ == 0 ? "" : ",");
+    ++listed;
     begin_with(json, communicator.context, &communicator);
     const auto known = metrics.communicators().find(communicator.context);
     add_sums(json, known != metrics.communicators().end() ? known->second : MetricSums());
@@ -102,41 +128,11 @@ std::string live_members(const assemble::Assembler& assembler,
     }
     json.raw("}");
   }
-  return std::string(json.raw("]").member("left_out", left_out).text());
-}
-
-std::string series_members(const assemble::Assembler& assembler,
-                           const exporting::LiveMetrics& metrics,
-                           const assemble::Account& account) {
-  assemble::TypeAccount all;
-  for (const assemble::TypeAccount& type : account.by_type) {
-    all += type;
+  json.raw("]").member("left_out", left_out);
+  if (account) {
+    add_series(json, assembler, metrics, *account);
   }
-  JsonText json;
-  json.member("realtime_ns", record::clock_ns(CLOCK_REALTIME));
-  json.member("drain_cpu_ns", record::clock_ns(CLOCK_THREAD_CPUTIME_ID));
-  json.member("ring_bytes", ring_bytes());
-  json.key("account").raw("{\"produced\":").integer(all.produced);
-  for (const assemble::Fate& fate : assemble::kFates) {
-    json.member(fate.name, all.*fate.count);
-  }
-  json.raw("}");
-  add_array(json, "duration_bounds_ns", exporting::kDurationBounds_ns);
-  add_array(json, "busbw_bounds", exporting::kBusbwBounds_bytes_per_s);
-  json.key("series").raw("[");
-  bool is_first = true;
-  for (const auto& [key, sums] : metrics.series()) {
-    json.raw(is_first ? "" : ",");
-    is_first = false;
-    begin_with(json, key.context, assembler.find_communicator(key.context));
-    json.member_string("func", key.func).member_string("algo", key.algo);
-    json.member_string("proto", key.proto).member("size_class", key.size_class);
-    add_sums(json, sums);
-    add_array(json, "durations", sums.durations);
-    add_array(json, "busbws", sums.busbws);
-    json.raw("}");
-  }
-  return std::string(json.raw("]").text());
+  return std::string(json.text());
 }
 
 }  // namespace ringside::drain

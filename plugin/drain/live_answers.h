@@ -5,6 +5,7 @@
 #define RINGSIDE_PLUGIN_DRAIN_LIVE_ANSWERS_H
 
 #include <cstdint>
+#include <optional>
 #include <string>
 
 #include "plugin/assemble/account.h"
@@ -13,16 +14,12 @@
 
 namespace ringside::drain {
 
-// Both give members of a reply (docs/dev/control-socket.md), with a comma before each.
-
-/// The metrics' sums by communicator.
+/// Members of a reply (docs/dev/control-socket.md), with a comma before each: the metrics' sums by
+/// communicator; with an account of now also those by series, the account, and figures of the rings
+/// and of the calling thread, which is the drain thread.
 std::string live_members(const assemble::Assembler& assembler,
-                         const exporting::LiveMetrics& metrics, std::int64_t now_ns);
-
-/// The metrics' sums by series, and figures of the rings and of the calling thread, which is the
-/// drain thread.
-std::string series_members(const assemble::Assembler& assembler,
-                           const exporting::LiveMetrics& metrics, const assemble::Account& account);
+                         const exporting::LiveMetrics& metrics, std::int64_t now_ns,
+                         const std::optional<assemble::Account>& account);
 
 }  // namespace ringside::drain
 

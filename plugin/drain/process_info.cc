@@ -7,27 +7,15 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <fcntl.h>
 #include <sys/random.h>
 #include <unistd.h>
 
 #include "plugin/config/version.h"
+#include "plugin/posix/descriptors.h"
 #include "plugin/record/clock.h"
 
 namespace ringside::drain {
 namespace {
-
-std::string read_line(const char* path) {
-  const int file = open(path, O_RDONLY | O_CLOEXEC);
-  if (file < 0) {
-    return {};
-  }
-  std::array<char, 256> text{};
-  const ssize_t size = read(file, text.data(), text.size());
-  close(file);
-  std::string line(text.data(), size > 0 ? static_cast<std::size_t>(size) : 0);
-  return line.substr(0, line.find('\n'));
-}
 
 std::string name_part(std::string text) {
   for (char& c : text) {
@@ -53,7 +41,9 @@ exporting::ProcessFacts read_process_facts(const config::Config& config) {
   std::array<char, 256> host{};
   gethostname(host.data(), host.size() - 1);
   facts.host = host.data();
-  facts.boot_id = read_line("/proc/sys/kernel/random/boot_id");
+  std::array<char, 64> boot_id{};
+  const std::string_view line = posix::read_begin("/proc/sys/kernel/random/boot_id", boot_id);
+  facts.boot_id = line.substr(0, line.find('\n'));
   facts.pid = getpid();
   for (const char* name : {"RANK", "OMPI_COMM_WORLD_RANK", "SLURM_PROCID", "PMI_RANK"}) {
     const char* text = getenv(name);

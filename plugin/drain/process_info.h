@@ -7,7 +7,7 @@
 #include <string>
 
 #include "plugin/config/config.h"
-#include "plugin/export/lines/process_facts.h"
+#include "plugin/export/lines/chrome_trace.h"
 
 namespace ringside::drain {
 

@@ -9,7 +9,6 @@ namespace {
 // These limits bound a segment's first lines, and memory, in a job that makes threads, and starts
 // and stops recording, for weeks.
 constexpr std::size_t kMostThreads = 500;
-constexpr std::size_t kMostGpuClocks = 500;
 constexpr std::size_t kMostWindows = 200;
 constexpr std::size_t kMostWindowsRepeated = 100;
 
@@ -30,10 +29,6 @@ void RepeatedLines::communicator(const assemble::Communicator& communicator) {
 
 void RepeatedLines::gpu_clock(std::uint32_t context, const assemble::GpuClockFit& fit) {
   write(context);
-  gpu_clocks_[context] = fit;
-  if (gpu_clocks_.size() > kMostGpuClocks) {
-    gpu_clocks_.erase(gpu_clocks_.begin());
-  }
   trace_.gpu_clock(context, fit);
 }
 
@@ -89,7 +84,8 @@ void RepeatedLines::write(std::uint32_t context) {
       known != nullptr) {
     trace_.communicator(*known);
   }
-  if (const auto fit = gpu_clocks_.find(context); fit != gpu_clocks_.end()) {
+  const auto& gpu_clocks = assembler_.gpu_clocks();
+  if (const auto fit = gpu_clocks.find(context); fit != gpu_clocks.end()) {
     trace_.gpu_clock(context, fit->second);
   }
   note_written(context);

@@ -68,9 +68,8 @@ class RepeatedLines {
   exporting::ChromeTrace& trace_;
   const assemble::Assembler& assembler_;
   std::vector<exporting::Window> windows_;
-  std::deque<std::pair<std::int32_t, std::string>> threads_;   // the newest threads
-  std::map<std::uint32_t, assemble::GpuClockFit> gpu_clocks_;  // by context
-  std::map<std::int64_t, topology::Machine> machines_;         // by time: the first and the last
+  std::deque<std::pair<std::int32_t, std::string>> threads_;  // the newest threads
+  std::map<std::int64_t, topology::Machine> machines_;        // by time: the first and the last
   std::uint32_t round_ = 1;                // goes up when communicators must be written again
   std::vector<std::uint32_t> written_in_;  // by context, the round of its last line
   bool has_lost_ = false;

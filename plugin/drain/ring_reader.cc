@@ -2,7 +2,6 @@
 #include "plugin/drain/ring_reader.h"
 
 #include <algorithm>
-#include <array>
 #include <cstring>
 #include <limits>
 #include <new>

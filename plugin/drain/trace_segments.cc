@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "plugin/drain/trace_segments.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "plugin/drain/process_info.h"
@@ -26,20 +27,50 @@ exporting::SegmentLimits segment_limits(const config::Config& config) {
 }  // namespace
 
 TraceSegments::TraceSegments(const config::Config& config, exporting::ProcessFacts& facts,
-                             const assemble::Assembler& assembler, const TraceClock& clock,
-                             const TraceAccount& account, TraceJournal& journal,
+                             assemble::Assembler& assembler, const TraceClock& clock,
+                             const TraceAccount& account, exporting::LiveMetrics& metrics,
                              TraceFigures& figures)
     : config_(config),
       facts_(facts),
+      assembler_(assembler),
       clock_(clock),
       account_(account),
-      journal_(journal),
+      metrics_(metrics),
       figures_(figures),
       directory_(absolute_path(config.directory)),
       files_(segment_limits(config)),
       path_(directory_ + "/" + trace_name(config, facts) + (files_.compresses() ? ".gz" : "")),
       trace_(files_),
       repeated_(trace_, assembler) {}
+
+journal::Journal& TraceSegments::keep_journal(void* memory, std::size_t bytes) {
+  return journal_.emplace(memory, bytes, static_cast<std::uint32_t>(facts_.pid), facts_.run_id);
+}
+
+void TraceSegments::checkpoint() {
+  if (!journal_) {
+    return;
+  }
+  journal::Checkpoint made{};
+  // Before there is a file, all lines belong to the first segment.
+  made.segment = std::max<std::uint64_t>(files_.number(), 1);
+  made.oldest_segment = files_.oldest_number();
+  made.trace_bytes = files_.body_bytes();
+  made.operations = files_.operations();
+  made.next_operation = assembler_.next_operation();
+  const assemble::ClockModel::Line line = clock_.model().line();
+  made.clock_ticks = line.ticks;
+  made.clock_ns = line.ns;
+  account_.count(made);
+  journal_->checkpoint(made, answer_);
+}
+
+void TraceSegments::make_room_in_journal() {
+  flush();
+  if (journal_) {
+    journal_->make_room(answer_);
+  }
+}
 
 void TraceSegments::begin() {
   begun_ = true;
@@ -48,6 +79,57 @@ void TraceSegments::begin() {
   next_clock_ns_ = clock_.now_ns() + kClockEvery_ns;
   for (const exporting::Window& window : std::as_const(repeated_).windows()) {
     trace_.window(window);
+  }
+}
+
+void TraceSegments::row(const assemble::Row& row, const assemble::Tally& tally) {
+  const bool is_written =
+      write_event(assemble::context_of(row), tally, [&] { trace_.row(row, tally); });
+  if (const auto* const of = std::get_if<assemble::OperationRow>(&row)) {
+    if (is_written) {
+      files_.count_operation();
+    }
+    if (!of->operation->in_flight) {
+      count(*of);
+    }
+  }
+  note(assemble::row_key(row));
+}
+
+void TraceSegments::sampled_out(const assemble::Row& row) {
+  if (const auto* const of = std::get_if<assemble::OperationRow>(&row)) {
+    count(*of);
+  }
+  note(assemble::row_key(row));
+}
+
+void TraceSegments::communicator(const assemble::Communicator& communicator) {
+  repeated_.communicator(communicator);
+  if (journal_) {
+    journal_->note(communicator);
+  }
+}
+
+void TraceSegments::gpu_clock(std::uint32_t context, const assemble::GpuClockFit& fit) {
+  repeated_.gpu_clock(context, fit);
+  if (journal_) {
+    journal_->note_gpu_clock(context, fit);
+  }
+}
+
+void TraceSegments::count(const assemble::OperationRow& of) {
+  try {
+    metrics_.add(*of.operation, *of.communicator);
+  } catch (const std::bad_alloc&) {
+  }
+}
+
+void TraceSegments::note(std::uint64_t key) {
+  try {
+    if (journal_) {
+      journal_->written(key);
+    }
+  } catch (const std::bad_alloc&) {
   }
 }
 
@@ -109,12 +191,10 @@ void TraceSegments::begin_next() {
     figures_.fail(closed.error());
   }
   repeated_.begin_segment();
-  if (journal::Journal* const journal = journal_.get()) {
-    if (const exporting::WriteCounts* closed = files_.last_closed()) {
-      journal->note_segment(next - 1, closed->written, closed->merged);
-    }
-    journal_.checkpoint();
+  if (const exporting::WriteCounts* closed = files_.last_closed(); journal_ && closed != nullptr) {
+    journal_->note_segment(next - 1, closed->written, closed->merged);
   }
+  checkpoint();
 }
 
 // Ends the current segment. Returns false if it must continue, since a part of it was lost.
@@ -162,7 +242,7 @@ void TraceSegments::flush() {
     write_lost();
   }
   account_.count(figures_);
-  journal_.checkpoint();
+  checkpoint();
 }
 
 void TraceSegments::flush_if_worth() {
@@ -203,7 +283,7 @@ void TraceSegments::close() {
   write_account(trace_, true);
   write_end(trace_, files_.operations());
   store();  // nothing may follow the end
-  journal_.checkpoint();
+  checkpoint();
   if (const Result closed = files_.finish(); !closed.is_ok()) {
     figures_.fail(closed.error());
   }
@@ -225,17 +305,33 @@ void TraceSegments::write_end(exporting::ChromeTrace& trace, std::uint64_t opera
   trace.end(clock_.now_ns(), operations, how);
 }
 
-void TraceSegments::write_begin_of_dump(exporting::ChromeTrace& dump) const {
+Result TraceSegments::make_snapshot(exporting::TraceSnapshot& made) {
+  flush();
+  if (Result held = files_.is_open() ? files_.hold_kept(made.parts) : Result(); !held.is_ok()) {
+    return held;
+  }
+  exporting::TextSink text;
+  exporting::ChromeTrace dump(text);
   exporting::ProcessFacts facts = facts_;
   facts.segment = files_.oldest_number();
   facts.segment_start_ns = files_.oldest_start_ns();
   dump.begin(facts, true);
-}
-
-void TraceSegments::write_lost(exporting::ChromeTrace& dump) const {
+  made.head = std::move(text.text);
+  text.text.clear();
+  for (const assemble::Communicator& communicator : assembler_.communicators()) {
+    if (communicator.context != 0) {
+      dump.communicator(communicator);
+    }
+  }
   if (repeated_.has_lost()) {
     repeated_.write_first(dump);
   }
+  write_clock(dump);
+  const std::uint64_t in_flight = assembler_.write_in_flight(dump, clock_.now_ns());
+  write_account(dump, false);
+  write_end(dump, files_.kept_operations() + in_flight);
+  made.tail = std::move(text.text);
+  return {};
 }
 
 }  // namespace ringside::drain

@@ -36,10 +36,8 @@ std::string step_notice(const assemble::ClockStep& step) {
 TraceWriter::TraceWriter(const config::Config& config)
     : config_(config),
       facts_(read_process_facts(config)),
-      segments_(config, facts_, assembler_, clock_, account_, journal_, figures_),
-      journal_(assembler_, segments_.files(), account_, clock_),
-      lines_(segments_, metrics_, journal_),
-      assembler_(lines_),
+      segments_(config, facts_, assembler_, clock_, account_, metrics_, figures_),
+      assembler_(segments_),
       reader_(record::g_recorder.rings(), clock_.model(), assembler_),
       account_(assembler_, segments_.files()) {
   facts_.base_time_s = clock_.model().base_time_s();
@@ -49,15 +47,42 @@ TraceWriter::TraceWriter(const config::Config& config)
 }
 
 void TraceWriter::keep_journal(void* memory, std::size_t bytes) {
-  journal_.begin(memory, bytes, facts_);
-  journal_.get()->note_final_path(path());
-  reader_.set_journal(*journal_.get());
+  journal::Journal& journal = segments_.keep_journal(memory, bytes);
+  journal.note_final_path(path());
+  reader_.set_journal(journal);
+  facts_at_load_ = facts_;
   // A second clock reading gives the rate of the ticks before the first record comes.
   timespec left{0, 1'000'000};
   while (nanosleep(&left, &left) != 0 && errno == EINTR) {
   }
   read_clocks();
-  journal_.checkpoint();
+  segments_.checkpoint();
+}
+
+void TraceWriter::announce(const assemble::Communicator& communicator,
+                           const config::NcclFacts& nccl, std::uint32_t window,
+                           std::uint32_t types) {
+  journal::Journal* const journal = segments_.journal();
+  if (journal == nullptr) {
+    return;
+  }
+  assemble::Communicator noted = communicator;
+  noted.created_ns = clock_.model().ns_of_monotonic(record::monotonic_ns());
+  if (communicator.context == 1) {
+    exporting::TextSink lines;
+    exporting::ChromeTrace trace(lines);
+    exporting::ProcessFacts& facts = facts_at_load_;
+    facts.segment_start_ns = facts.start_ns;
+    facts.nccl_version = nccl.version;
+    facts.abi_version = nccl.abi_version;
+    facts.events = config::event_names(types);
+    trace.begin(facts, false);
+    journal->note_first_line(trace.first_line());
+    if (types != 0) {
+      journal->note_window(window, types, noted.created_ns);
+    }
+  }
+  journal->note(noted);
 }
 
 std::uint64_t TraceWriter::read_clocks() {
@@ -107,33 +132,28 @@ void TraceWriter::apply(const WindowNote& note) {
   const std::int64_t ts_ns = clock_.ns(note.ticks);
   auto& windows = segments_.repeated().windows();
   const bool is_known = !windows.empty() && windows.back().number == note.number;
-  if (note.opens) {
+  if (note.what == WindowNote::What::kOpens) {
     if (!is_known) {
-      segments_.repeated().open_window(
-          {.number = note.number, .start_ns = ts_ns, .events = config::event_names(note.types)});
+      segments_.repeated().open_window({.number = note.number, .start_ns = ts_ns, .events = {}});
     }
     assembler_.open_window(note.number, ts_ns);
-    assembler_.expect(note.types, ts_ns);
-    journal_.note_window(note.number, note.types, ts_ns);
-  } else if (is_known) {
-    windows.back().end_ns = ts_ns;
-    windows.back().mask_changed = note.mask_changed;
-  } else {
-    return;  // its opening was lost: memory was too short
-  }
-  segments_.write_window(windows.back());
-}
-
-void TraceWriter::apply(const TypesNote& note) {
-  auto& windows = segments_.repeated().windows();
-  if (windows.empty() || windows.back().number != note.window) {
+  } else if (!is_known) {
     return;  // its opening was lost: memory was too short
   }
   exporting::Window& window = windows.back();
-  window.changed_ns = clock_.ns(note.ticks);
-  window.events = config::event_names(note.types);
-  assembler_.expect(note.types, window.changed_ns);
-  journal_.note_window(window.number, note.types, window.start_ns);
+  if (note.what == WindowNote::What::kEnds) {
+    window.end_ns = ts_ns;
+    window.mask_changed = note.mask_changed;
+  } else {
+    if (note.what == WindowNote::What::kChanges) {
+      window.changed_ns = ts_ns;
+    }
+    window.events = config::event_names(note.types);
+    assembler_.expect(note.types, ts_ns);
+    if (journal::Journal* const journal = segments_.journal()) {
+      journal->note_window(window.number, note.types, window.start_ns);
+    }
+  }
   segments_.write_window(window);
 }
 
@@ -161,8 +181,7 @@ std::uint64_t TraceWriter::take_records(std::uint64_t until_ticks) {
 // Removes the records from the journal that have reached the files. False if memory is too short.
 bool TraceWriter::make_room_in_journal() {
   try {
-    segments_.flush();
-    journal_.make_room();
+    segments_.make_room_in_journal();
     return true;
   } catch (const std::bad_alloc&) {
     return false;
@@ -189,34 +208,9 @@ void TraceWriter::close() {
   segments_.close();
 }
 
-Result TraceWriter::make_snapshot(exporting::TraceSnapshot& made) {
-  segments_.flush();
-  if (Result held = segments_.hold(made.parts); !held.is_ok()) {
-    return held;
-  }
-  exporting::TextSink text;
-  exporting::ChromeTrace trace(text);
-  segments_.write_begin_of_dump(trace);
-  made.head = std::move(text.text);
-  text.text.clear();
-  for (const assemble::Communicator& communicator : assembler_.communicators()) {
-    if (communicator.context != 0) {
-      trace.communicator(communicator);
-    }
-  }
-  segments_.write_lost(trace);
-  segments_.write_clock(trace);
-  const std::uint64_t in_flight = assembler_.write_in_flight(trace, now_ns());
-  segments_.write_account(trace, false);
-  segments_.write_end(trace, segments_.files().kept_operations() + in_flight);
-  made.tail = std::move(text.text);
-  return {};
-}
-
 std::string TraceWriter::live_members(bool with_series) const {
-  std::string members = drain::live_members(assembler_, metrics_, now_ns());
-  return with_series ? members + series_members(assembler_, metrics_, account_.make(false))
-                     : members;
+  return drain::live_members(assembler_, metrics_, now_ns(),
+                             with_series ? std::optional(account_.make(false)) : std::nullopt);
 }
 
 std::uint64_t TraceWriter::progress() const {

@@ -14,12 +14,9 @@
 #include "plugin/config/config.h"
 #include "plugin/drain/live_answers.h"
 #include "plugin/drain/ring_reader.h"
-#include "plugin/drain/segment_sink.h"
 #include "plugin/drain/trace_account.h"
-#include "plugin/drain/trace_clock.h"
-#include "plugin/drain/trace_journal.h"
 #include "plugin/drain/trace_segments.h"
-#include "plugin/export/lines/process_facts.h"
+#include "plugin/export/lines/chrome_trace.h"
 #include "plugin/export/live_metrics.h"
 #include "plugin/result/result.h"
 #include "plugin/topology/machine.h"
@@ -37,17 +34,13 @@ struct CloseNote {
   std::uint64_t ticks;
 };
 struct WindowNote {
+  /// kChanges: NCCL is asked for other event types while the window stays open.
+  enum class What : std::uint8_t { kOpens, kChanges, kEnds };
   std::uint32_t number;
   std::uint64_t ticks;
-  bool opens;
+  What what;
   std::uint32_t types;
-  bool mask_changed = false;  ///< it closes since other code has changed NCCL's activation mask
-};
-/// NCCL is asked for other event types while the window stays open.
-struct TypesNote {
-  std::uint32_t window;
-  std::uint64_t ticks;
-  std::uint32_t types;
+  bool mask_changed = false;  ///< it ends since other code has changed NCCL's activation mask
 };
 
 class TraceWriter {
@@ -62,9 +55,7 @@ class TraceWriter {
   /// Notes in the journal at once what apply() will put into the trace. If the process dies before
   /// that, recovery needs it to understand the records in the rings. Any thread.
   void announce(const assemble::Communicator& communicator, const config::NcclFacts& nccl,
-                std::uint32_t window, std::uint32_t types) {
-    journal_.announce(communicator, nccl, window, types);
-  }
+                std::uint32_t window, std::uint32_t types);
 
   /// Reads the clocks, so that older ticks can be converted. Returns the reading's steady ticks.
   std::uint64_t read_clocks();
@@ -72,7 +63,6 @@ class TraceWriter {
   void apply(const OpenNote& note);
   void apply(const CloseNote& note);
   void apply(const WindowNote& note);
-  void apply(const TypesNote& note);
   /// A reading of the machine has ended, or will not end any more. Its lines are written now.
   void apply(topology::Machine machine);
   /// True from the first communicator on.
@@ -103,9 +93,8 @@ class TraceWriter {
     return assembler_.find_communicator(context);
   }
 
-  /// Makes a snapshot of the trace as it is now: what is written, and what is in flight. Fails with
-  /// the system's error if a file of the trace cannot be opened.
-  Result make_snapshot(exporting::TraceSnapshot& made);
+  /// As TraceSegments::make_snapshot().
+  Result make_snapshot(exporting::TraceSnapshot& made) { return segments_.make_snapshot(made); }
 
   /// The number of operations in the records read so far. Only the drain thread calls it.
   std::uint64_t begun() const { return assembler_.next_operation() - 1; }
@@ -135,14 +124,13 @@ class TraceWriter {
 
   const config::Config& config_;
   exporting::ProcessFacts facts_;
+  exporting::ProcessFacts facts_at_load_;  // with a journal, for announce()
   TraceFigures figures_;
   TraceClock clock_;
   // The stages, from the files back to the rings. A stage may refer to a later member, but does not
   // use it before all members are made.
   TraceSegments segments_;
   exporting::LiveMetrics metrics_;
-  TraceJournal journal_;
-  SegmentSink lines_;
   assemble::Assembler assembler_;
   RingReader reader_;
   TraceAccount account_;

@@ -5,14 +5,13 @@
 #include <array>
 #include <cerrno>
 #include <dlfcn.h>
-#include <fcntl.h>
 #include <limits>
 #include <new>
 #include <unistd.h>
 #include <vector>
 #include <zlib.h>
 
-#include "plugin/posix/own_descriptor.h"
+#include "plugin/posix/descriptors.h"
 
 namespace ringside::exporting {
 namespace {

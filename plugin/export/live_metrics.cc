@@ -44,22 +44,34 @@ bool has_busbw(const Operation& operation, const Communicator& communicator) {
          (communicator.has_size && communicator.nranks > 1);
 }
 
-MetricSample sample_of(const Operation& operation, const Communicator& communicator) {
-  MetricSample sample;
-  sample.message_bytes = message_bytes(operation, communicator);
+// The sums of one operation.
+MetricSums sums_of_one(const Operation& operation, const Communicator& communicator) {
+  MetricSums sums;
+  sums.operations = 1;
+  sums.message_bytes = message_bytes(operation, communicator);
   if (!is_timed(operation)) {
-    return sample;
+    return sums;
   }
-  sample.busy_ns = static_cast<std::uint64_t>(operation.end_ns - operation.start_ns);
-  sample.is_joint = !operation.start_is_latest && assemble::waits_for_all(operation.func);
-  if (has_busbw(operation, communicator)) {
+  sums.timed_operations = 1;
+  sums.busy_ns = static_cast<std::uint64_t>(operation.end_ns - operation.start_ns);
+  if (!operation.start_is_latest && assemble::waits_for_all(operation.func)) {
+    sums.joint_operations = 1;
+    sums.joint_ns = sums.busy_ns;
+  }
+  const auto busy_ns = static_cast<std::int64_t>(sums.busy_ns);
+  sums.durations[bucket_of(kDurationBounds_ns, busy_ns)] = 1;
+  if (has_busbw(operation, communicator) && sums.message_bytes != 0) {
+    constexpr double kSecond_ns = 1e9;
     const double factor =
         operation.kind == assemble::OperationKind::kP2p
             ? 1.0
             : assemble::bus_factor(operation.func, static_cast<std::uint64_t>(communicator.nranks));
-    sample.bus_bytes = static_cast<double>(sample.message_bytes) * factor;
+    sums.bus_bytes = static_cast<double>(sums.message_bytes) * factor;
+    sums.bus_ns = sums.busy_ns;
+    sums.busbws[bucket_of(kBusbwBounds_bytes_per_s,
+                          sums.bus_bytes / static_cast<double>(busy_ns) * kSecond_ns)] = 1;
   }
-  return sample;
+  return sums;
 }
 
 }  // namespace
@@ -81,34 +93,14 @@ void MetricSums::add(const MetricSums& other) {
   }
 }
 
-void MetricSample::add_to(MetricSums& sums) const {
-  ++sums.operations;
-  sums.message_bytes += message_bytes;
-  if (busy_ns == 0) {
-    return;
-  }
-  ++sums.timed_operations;
-  sums.busy_ns += busy_ns;
-  sums.joint_operations += is_joint ? 1 : 0;
-  sums.joint_ns += is_joint ? busy_ns : 0;
-  ++sums.durations[bucket_of(kDurationBounds_ns, static_cast<std::int64_t>(busy_ns))];
-  if (bus_bytes > 0) {
-    constexpr double kSecond_ns = 1e9;
-    sums.bus_bytes += bus_bytes;
-    sums.bus_ns += busy_ns;
-    ++sums.busbws[bucket_of(kBusbwBounds_bytes_per_s,
-                            bus_bytes / static_cast<double>(busy_ns) * kSecond_ns)];
-  }
-}
-
 void LiveMetrics::add(const Operation& operation, const Communicator& communicator) {
-  const MetricSample sample = sample_of(operation, communicator);
+  const MetricSums sample = sums_of_one(operation, communicator);
   const int size_class =
       sample.message_bytes != 0 ? static_cast<int>(std::bit_width(sample.message_bytes)) - 1 : -1;
-  sample.add_to(
-      sums_of({communicator.context, size_class, operation.func, operation.algo, operation.proto}));
+  sums_of({communicator.context, size_class, operation.func, operation.algo, operation.proto})
+      .add(sample);
   if (communicator.context != 0 && communicator.finalized_ns == assemble::kUnknownTime) {
-    sample.add_to(communicators_[communicator.context]);
+    communicators_[communicator.context].add(sample);
   }
 }
 

@@ -44,15 +44,6 @@ struct MetricSums {
   void add(const MetricSums& other);
 };
 
-struct MetricSample {
-  std::uint64_t message_bytes = 0;
-  std::uint64_t busy_ns = 0;  ///< 0: the times of its execution are not known
-  double bus_bytes = 0;       ///< 0: has no busbw
-  bool is_joint = false;      ///< each rank waits for all
-
-  void add_to(MetricSums& sums) const;
-};
-
 struct SeriesKey {
   std::uint32_t context = 0;           ///< 0: the sum of all series beyond kMostSeries
   int size_class = -1;                 ///< floor(log2(message bytes)); -1: not known, or all

@@ -11,7 +11,7 @@
 #include <unistd.h>
 #include <utility>
 
-#include "plugin/posix/own_descriptor.h"
+#include "plugin/posix/descriptors.h"
 
 namespace ringside::exporting {
 namespace {
@@ -27,14 +27,6 @@ constexpr std::int64_t kRetryAfter_ns = 1'000'000'000;
 constexpr std::uint64_t kMargin_bytes = 128U << 10;
 std::uint64_t segment_bytes_of(const SegmentLimits& limits) {
   return std::clamp(limits.most_bytes / kParts, kLeastSegment_bytes, kMostSegment_bytes);
-}
-
-void subtract(const WriteCounts& from, const WriteCounts& what, WriteCounts& result) {
-  for (std::size_t type = 0; type < record::kAccountTypes; ++type) {
-    result.written[type] = from.written[type] - what.written[type];
-    result.merged[type] = from.merged[type] - what.merged[type];
-  }
-  result.operations = from.operations - what.operations;
 }
 
 }  // namespace
@@ -85,12 +77,9 @@ Result SegmentFiles::make_file(std::uint32_t number, std::string path, const Seg
     }
   }
   std::string_view stored;
-  if (ended.is_ok()) {
-    ended = encode(header.lines, stored);
-  }
-  if (ended.is_ok()) {
-    ended = write_at(made.file.descriptor(), 0, stored);
-  }
+  ended = std::move(ended).then([&] { return encode(header.lines, stored); }).then([&] {
+    return write_at(made.file.descriptor(), 0, stored);
+  });
   if (!ended.is_ok()) {
     delete_file(made);
     return ended;
@@ -153,7 +142,9 @@ Result SegmentFiles::close_current() {
   before_bytes_ += bytes();
   current_.bytes = bytes();
   current_.file = exchange({}, 0, 0);
-  subtract(counts(), current_.at_start, current_.counts);
+  current_.counts = {};
+  current_.counts.add_written(counts());
+  current_.counts.add_written(current_.at_start, -1);
   if (limits_.in_memory) {
     // Memory that was allocated ahead and is not needed is given back.
     const std::uint64_t page = 4096;
@@ -236,10 +227,7 @@ void SegmentFiles::delete_file(const Segment& segment) {
 void SegmentFiles::delete_oldest() {
   const Segment& segment = closed_.front();
   delete_file(segment);
-  for (std::size_t type = 0; type < record::kAccountTypes; ++type) {
-    deleted_.written[type] += segment.counts.written[type];
-    deleted_.merged[type] += segment.counts.merged[type];
-  }
+  deleted_.add_written(segment.counts);
   closed_.pop_front();
 }
 

@@ -13,7 +13,6 @@
 #include <vector>
 
 #include "plugin/export/trace_file.h"
-#include "plugin/export/trace_snapshot.h"
 #include "plugin/result/result.h"
 
 namespace ringside::exporting {

@@ -3,14 +3,31 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cstdio>
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "plugin/posix/own_descriptor.h"
-
 namespace ringside::exporting {
+namespace {
+
+constexpr std::size_t kBlock_bytes = std::size_t{1} << 20;
+
+}  // namespace
+
+void WriteCounts::add_written(const WriteCounts& other, int times) {
+  const auto factor = static_cast<std::uint64_t>(times);  // modulo 2^64
+  for (std::size_t type = 0; type < written.size(); ++type) {
+    written[type] += factor * other.written[type];
+    merged[type] += factor * other.merged[type];
+  }
+  operations += factor * other.operations;
+}
+
+void WriteCounts::add_dropped(const WriteCounts& other) {
+  for (std::size_t type = 0; type < dropped.size(); ++type) {
+    dropped[type] += other.written[type] + other.merged[type];
+  }
+}
 
 Result write_at(int file, std::uint64_t offset, std::string_view text) {
   while (!text.empty()) {
@@ -141,12 +158,9 @@ Result TraceFile::write(std::string_view text) {
   if (!result.is_ok()) {
     return result;
   }
-  if (result = encode(text, stored); result.is_ok()) {
-    result = make_room(stored.size());
-  }
-  if (result.is_ok()) {
-    result = write_at(file_.descriptor(), bytes_, stored);
-  }
+  result = encode(text, stored).then([&] { return make_room(stored.size()); }).then([&] {
+    return write_at(file_.descriptor(), bytes_, stored);
+  });
   if (result.is_ok()) {
     bytes_ += stored.size();
     text_bytes_ += text.size();
@@ -162,16 +176,7 @@ Result TraceFile::flush() {
     result = write(buffer_);
     buffer_.clear();
   }
-  const bool ok = result.is_ok();
-  for (std::size_t type = 0; type < record::kAccountTypes; ++type) {
-    if (ok) {
-      counts_.written[type] += pending_.written[type];
-      counts_.merged[type] += pending_.merged[type];
-    } else {
-      counts_.dropped[type] += pending_.written[type] + pending_.merged[type];
-    }
-  }
-  counts_.operations += ok ? pending_.operations : 0;
+  result.is_ok() ? counts_.add_written(pending_) : counts_.add_dropped(pending_);
   pending_ = {};
   first_error_ = first_error_ != 0 ? first_error_ : result.error();
   return result;
@@ -199,12 +204,8 @@ Result TraceFile::close() {
 }
 
 void TraceFile::lose(const WriteCounts& counts) {
-  for (std::size_t type = 0; type < record::kAccountTypes; ++type) {
-    counts_.written[type] -= counts.written[type];
-    counts_.merged[type] -= counts.merged[type];
-    counts_.dropped[type] += counts.written[type] + counts.merged[type];
-  }
-  counts_.operations -= counts.operations;
+  counts_.add_written(counts, -1);
+  counts_.add_dropped(counts);
 }
 
 // If the file system lacks RENAME_NOREPLACE, a hard link and an unlink do the same.
@@ -213,6 +214,43 @@ Result give_name(const std::string& from, const std::string& to) {
       renameat2(AT_FDCWD, from.c_str(), AT_FDCWD, to.c_str(), RENAME_NOREPLACE) == 0 ||
       ((errno == EINVAL || errno == ENOSYS) && link(from.c_str(), to.c_str()) == 0 &&
        unlink(from.c_str()) == 0));
+}
+
+Result TracePart::copy_to(TraceFile& trace, const std::function<bool()>& is_wanted) const {
+  TextReader reader(file_.descriptor());
+  if (Result skipped = reader.skip(from_); !skipped.is_ok()) {
+    return skipped;
+  }
+  std::vector<char> block(kBlock_bytes);
+  for (std::uint64_t left = to_ - from_; left > 0;) {
+    if (!is_wanted()) {
+      return Result(ECANCELED);
+    }
+    std::size_t got = 0;
+    Result read = reader.read(block.data(), std::min<std::uint64_t>(block.size(), left), got);
+    if (!read.is_ok() || got == 0) {
+      return read.is_ok() ? Result(EIO) : read;
+    }
+    trace.add({block.data(), got}, {});
+    left -= got;
+  }
+  return trace.flush();
+}
+
+Result TraceSnapshot::copy_to(TraceFile& trace, const std::function<bool()>& is_wanted) const {
+  trace.add(head, {});
+  for (const TracePart& part : parts) {
+    if (Result copied = part.copy_to(trace, is_wanted); !copied.is_ok()) {
+      return copied;
+    }
+  }
+  for (std::size_t at = 0; at < tail.size(); at += kBlock_bytes) {
+    if (!is_wanted()) {
+      return Result(ECANCELED);
+    }
+    trace.add(std::string_view(tail).substr(at, kBlock_bytes), {});
+  }
+  return trace.flush_whole();
 }
 
 }  // namespace ringside::exporting

@@ -11,15 +11,17 @@
 
 #include <array>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "plugin/assemble/rows.h"
 #include "plugin/export/gzip.h"
-#include "plugin/export/lines/line_sink.h"
-#include "plugin/posix/file_identity.h"
+#include "plugin/export/lines/line_writer.h"
+#include "plugin/posix/descriptors.h"
 #include "plugin/result/result.h"
 
 namespace ringside::exporting {
@@ -31,9 +33,13 @@ struct WriteCounts {
   std::array<std::uint64_t, record::kAccountTypes> dropped{};
   std::array<std::uint64_t, record::kAccountTypes> dropped_memory{};  ///< lost before the file
   std::uint64_t operations = 0;  ///< written operations, as counted with count_operation()
+
+  /// Adds `times`, 1 or -1, what was written of `other`.
+  void add_written(const WriteCounts& other, int times = 1);
+  void add_dropped(const WriteCounts& other);
 };
 
-/// A descriptor that knows its file (posix/file_identity.h).
+/// A descriptor that knows its file (posix/descriptors.h).
 class OpenFile {
  public:
   OpenFile() = default;
@@ -135,6 +141,32 @@ class TraceFile : public LineSink {
   WriteCounts counts_;
   std::uint64_t bytes_ = 0, text_bytes_ = 0;
   int first_error_ = 0;
+};
+
+/// A range of the text, whole lines, of a file that is held open.
+class TracePart {
+ public:
+  TracePart(OpenFile file, std::uint64_t from, std::uint64_t to) noexcept
+      : file_(std::move(file)), from_(from), to_(to) {}
+
+  /// Adds the lines to a trace. Fails with ECANCELED once `is_wanted` returns false, with EIO if
+  /// the file is shorter than the range, else with the error of the read or the write.
+  Result copy_to(TraceFile& trace, const std::function<bool()>& is_wanted) const;
+
+ private:
+  OpenFile file_;
+  std::uint64_t from_, to_;
+};
+
+/// A trace as it was at one moment. The drain thread passes it to the thread that writes dumps,
+/// which needs nothing else. Meanwhile the trace may go on and delete its older files.
+struct TraceSnapshot {
+  std::string head;              ///< the first lines
+  std::vector<TracePart> parts;  ///< the lines in the trace's files, in order
+  std::string tail;              ///< the lines of operations in flight, and the last lines
+
+  /// As TracePart::copy_to().
+  Result copy_to(TraceFile& trace, const std::function<bool()>& is_wanted) const;
 };
 
 /// Writes a whole text at this offset of a file. Fails with the error of pwrite(2) if any of it is

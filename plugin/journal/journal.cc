@@ -277,17 +277,7 @@ void Journal::note(const assemble::Communicator& from) {
   }
   const bool is_closed_now =
       from.finalized_ns != assemble::kUnknownTime && made->finalized_ns == assemble::kUnknownTime;
-  made->abi_version = from.abi_version;
-  made->rank = from.rank;
-  made->nranks = from.nranks;
-  made->nnodes = from.nnodes;
-  made->gpu_index = from.gpu_index;
-  made->has_hash = from.has_hash;
-  made->has_size = from.has_size;
-  made->rank_known = from.rank_known;
-  made->hash = from.hash;
-  made->created_ns = from.created_ns;
-  made->finalized_ns = from.finalized_ns;
+  for_each_number(*made, from, [](auto& to, const auto& of) { to = of; });
   made->name_is_cut = from.name_is_cut || from.name.size() > sizeof made->name;
   copy_text(from.name, made->name);
   copy_text(from.gpu_uuid, made->gpu_uuid);

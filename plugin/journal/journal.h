@@ -13,7 +13,6 @@
 #include <unordered_map>
 #include <vector>
 
-#include "plugin/assemble/operations/question.h"
 #include "plugin/assemble/record_view.h"
 #include "plugin/assemble/rows.h"
 #include "plugin/assemble/tables/id_set.h"

@@ -108,6 +108,23 @@ struct CommunicatorNote {
   std::array<GpuClockNote, 2> gpu_clock;
 };
 
+/// Calls copy(member of the note, member of the communicator) with each number.
+template <typename Note, typename Communicator, typename Copy>
+void for_each_number(Note& note, Communicator& communicator, Copy copy) {
+  copy(note.abi_version, communicator.abi_version);
+  copy(note.rank, communicator.rank);
+  copy(note.nranks, communicator.nranks);
+  copy(note.nnodes, communicator.nnodes);
+  copy(note.gpu_index, communicator.gpu_index);
+  copy(note.has_hash, communicator.has_hash);
+  copy(note.has_size, communicator.has_size);
+  copy(note.rank_known, communicator.rank_known);
+  copy(note.name_is_cut, communicator.name_is_cut);
+  copy(note.hash, communicator.hash);
+  copy(note.created_ns, communicator.created_ns);
+  copy(note.finalized_ns, communicator.finalized_ns);
+}
+
 /// What is where between the header and the log.
 struct NotesLayout {
   std::size_t texts_bytes, communicators;  ///< room for so many

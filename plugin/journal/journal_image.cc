@@ -1,19 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "plugin/journal/journal_image.h"
-
 #include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cmath>
 #include <cstring>
+#include <type_traits>
 
-#include "plugin/journal/ring_image.h"
+#include "plugin/journal/images.h"
 
 namespace ringside::journal {
 namespace {
-
-using journal::JournalEntry;
-using journal::JournalHeader;
 
 // Contexts are numbered from 1, and each has a note. Some may be lost or forgotten (kForgotten).
 // Tables are sized by context, so a number far above the count of notes is not believed.
@@ -34,30 +30,23 @@ std::int64_t possible_ns(std::int64_t said_ns) {
   return std::clamp(said_ns, assemble::kUnknownTime, kLatest_ns);
 }
 
-void read_communicator(const journal::CommunicatorNote& note, JournalImage& image) {
+void read_communicator(const CommunicatorNote& note, JournalImage& image) {
   const std::uint32_t context = note.context.load(std::memory_order_relaxed);
   if (context == 0) {
     return;
   }
   assemble::Communicator& made = image.communicators[context];
   made.context = context;
-  made.abi_version = note.abi_version;
-  made.rank = note.rank;
-  made.nranks = note.nranks;
-  made.nnodes = note.nnodes;
-  made.gpu_index = note.gpu_index;
-  made.has_hash = note.has_hash != 0;
-  made.has_size = note.has_size != 0;
-  made.rank_known = note.rank_known != 0;
-  made.hash = note.hash;
-  made.created_ns = possible_ns(note.created_ns);
-  made.finalized_ns = possible_ns(note.finalized_ns);
+  for_each_number(note, made, [](const auto& of, auto& to) {
+    to = static_cast<std::remove_reference_t<decltype(to)>>(of);
+  });
+  made.created_ns = possible_ns(made.created_ns);
+  made.finalized_ns = possible_ns(made.finalized_ns);
   made.name = text_of(note.name);
-  made.name_is_cut = note.name_is_cut != 0;
   made.gpu_uuid = text_of(note.gpu_uuid);
   made.gpu_pci = text_of(note.gpu_pci);
   const std::uint64_t clocks = note.gpu_clocks.load(std::memory_order_relaxed);
-  const journal::GpuClockNote& clock = note.gpu_clock[clocks % 2];
+  const GpuClockNote& clock = note.gpu_clock[clocks % 2];
   if (clocks != 0 && std::isfinite(clock.drift) && std::abs(clock.drift) <= 1) {
     image.gpu_clocks[context] = {clock.gpu_ref_ns, clock.ts_ref_ns, clock.drift, clock.samples};
   } else {
@@ -66,12 +55,12 @@ void read_communicator(const journal::CommunicatorNote& note, JournalImage& imag
 }
 
 void read_header_notes(const JournalHeader& header, JournalImage& image) {
-  for (const journal::WindowNote& window : header.windows) {
+  for (const WindowNote& window : header.windows) {
     if (const std::uint32_t number = window.number.load(std::memory_order_relaxed); number != 0) {
       image.windows[number] = {window.types, possible_ns(window.start_ns)};
     }
   }
-  for (const journal::SegmentNote& segment : header.segments) {
+  for (const SegmentNote& segment : header.segments) {
     if (const auto number = segment.segment.load(std::memory_order_relaxed); number != 0) {
       image.segment_counts[number] = {segment.written, segment.merged};
     }
@@ -81,7 +70,7 @@ void read_header_notes(const JournalHeader& header, JournalImage& image) {
 // Each part is bounded by its room, whatever the header says of it.
 void read_notes(const JournalHeader& header, std::span<const std::byte> notes,
                 JournalImage& image) {
-  const auto layout = journal::NotesLayout::of(notes.size());
+  const auto layout = NotesLayout::of(notes.size());
   const auto* const texts = reinterpret_cast<const char*>(notes.data());
   const std::size_t path_bytes = std::min<std::size_t>(
       header.final_path_bytes.load(std::memory_order_relaxed), layout.texts_bytes);
@@ -91,7 +80,7 @@ void read_notes(const JournalHeader& header, std::span<const std::byte> notes,
       std::min<std::size_t>(header.first_line_bytes.load(std::memory_order_relaxed),
                             layout.texts_bytes - path_bytes));
   for (std::size_t i = 0; i < layout.communicators; ++i) {
-    journal::CommunicatorNote note{};
+    CommunicatorNote note{};
     const std::size_t at = layout.communicators_at() + i * sizeof note;
     std::memcpy(static_cast<void*>(&note), notes.data() + at, sizeof note);
     read_communicator(note, image);
@@ -114,7 +103,7 @@ void read_log(std::span<const std::byte> log, JournalImage& image) {
   const std::size_t count = log.size() / sizeof(JournalEntry);
   for (std::size_t at = 0; at < count; ++at) {
     const JournalEntry entry = load(at);
-    if (static_cast<std::uint8_t>(entry.first.kind) == journal::kEntryWritten) {
+    if (static_cast<std::uint8_t>(entry.first.kind) == kEntryWritten) {
       const auto& written = entry.written;
       if (written.sequence <= image.sequence && written.count <= written.rows.size()) {
         image.in_trace.insert(written.rows.begin(), written.rows.begin() + written.count);
@@ -123,12 +112,12 @@ void read_log(std::span<const std::byte> log, JournalImage& image) {
     }
     KeptRecord kept;
     const auto tid =
-        static_cast<std::int32_t>(entry.head & ((std::uint64_t{1} << journal::kEntryTidBits) - 1));
+        static_cast<std::int32_t>(entry.head & ((std::uint64_t{1} << kEntryTidBits) - 1));
     const bool is_name = entry.first.kind == record::RecordKind::kName;
     kept.view =
         view_of(entry, is_name ? entry.first.context : record::event_ring(entry.first.id), tid);
     kept.view.ts_ns = possible_ns(kept.view.ts_ns);
-    kept.operation = entry.head >> journal::kEntryTidBits;
+    kept.operation = entry.head >> kEntryTidBits;
     const std::size_t slots = std::max<std::size_t>(entry.first.slots, 1);
     const bool is_whole =
         slots <= count - at &&
@@ -138,9 +127,9 @@ void read_log(std::span<const std::byte> log, JournalImage& image) {
       ++image.bad_entries;
       continue;
     }
-    if ((kept.view.flags & journal::kFlagRowWritten) != 0) {
+    if ((kept.view.flags & kFlagRowWritten) != 0) {
       image.in_trace.insert(assemble::row_id(kept.view.id));
-      kept.view.flags &= static_cast<std::uint8_t>(~journal::kFlagRowWritten);
+      kept.view.flags &= static_cast<std::uint8_t>(~kFlagRowWritten);
     }
     image.records.push_back(kept);
   }
@@ -165,13 +154,12 @@ Result read_journal(std::span<const std::byte> file, JournalImage& image) {
   alignas(JournalHeader) std::array<std::byte, sizeof(JournalHeader)> head{};
   std::memcpy(head.data(), file.data(), head.size());
   const auto& header = *reinterpret_cast<const JournalHeader*>(head.data());
-  if (header.magic != journal::kJournalMagic) {
+  if (header.magic != kJournalMagic) {
     return {EBADMSG, "is not a journal"};
   }
-  if (header.version != journal::kJournalVersion) {
+  if (header.version != kJournalVersion) {
     return {EBADMSG, "is of version " + std::to_string(header.version) +
-                         "; this ringside knows version " +
-                         std::to_string(journal::kJournalVersion)};
+                         "; this ringside knows version " + std::to_string(kJournalVersion)};
   }
   const std::span<const std::byte> rest = file.subspan(sizeof(JournalHeader));
   if (header.header_bytes != sizeof(JournalHeader) || header.entry_bytes != sizeof(JournalEntry) ||
@@ -195,8 +183,8 @@ Result read_journal(std::span<const std::byte> file, JournalImage& image) {
   read_notes(header, rest.first(header.notes_bytes), image);
   drop_unlikely_contexts(image);
   const std::uint64_t log = header.log.load(std::memory_order_relaxed);
-  const std::uint64_t used = std::min<std::uint64_t>(log & ~journal::kHalfBit, header.half_entries);
-  const std::uint64_t first = (log & journal::kHalfBit) != 0 ? header.half_entries : 0;
+  const std::uint64_t used = std::min<std::uint64_t>(log & ~kHalfBit, header.half_entries);
+  const std::uint64_t first = (log & kHalfBit) != 0 ? header.half_entries : 0;
   read_log(
       rest.subspan(header.notes_bytes + first * sizeof(JournalEntry), used * sizeof(JournalEntry)),
       image);

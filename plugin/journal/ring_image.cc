@@ -1,17 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "plugin/journal/ring_image.h"
-
 #include <algorithm>
 #include <bit>
 #include <cerrno>
 #include <cstring>
 
+#include "plugin/journal/images.h"
 #include "plugin/record/ring.h"
 
 namespace ringside::journal {
 namespace {
 
-using journal::JournalEntry;
 using record::RecordKind;
 using record::Slot;
 

@@ -5,10 +5,12 @@
 
 #include <array>
 #include <atomic>
+#include <cstddef>
 #include <cstring>
 #include <new>
 #include <nvtx3/nvToolsExt.h>
 #include <nvtx3/nvToolsExtPayload.h>
+#include <type_traits>
 
 #include "plugin/assemble/event_names.h"
 #include "plugin/nvtx/payload.h"
@@ -111,39 +113,41 @@ void stop(record::EventId id) noexcept {
 
 constexpr record::RangeHooks kHooks = {start, stop};
 
-std::uint64_t type_of(PayloadField::Kind kind) {
-  switch (kind) {
-    case PayloadField::Kind::kInt32:
-      return NVTX_PAYLOAD_ENTRY_TYPE_INT32;
-    case PayloadField::Kind::kInt64:
-      return NVTX_PAYLOAD_ENTRY_TYPE_INT64;
-    case PayloadField::Kind::kUint32:
-      return NVTX_PAYLOAD_ENTRY_TYPE_UINT32;
-    case PayloadField::Kind::kUint64:
-      return NVTX_PAYLOAD_ENTRY_TYPE_UINT64;
-    default:
-      return NVTX_PAYLOAD_ENTRY_TYPE_CSTRING;
-  }
+template <typename Field>
+nvtxPayloadSchemaEntry_t entry_of(const char* name, std::size_t offset) {
+  nvtxPayloadSchemaEntry_t made{};
+  made.type = std::is_same_v<Field, std::int32_t>    ? NVTX_PAYLOAD_ENTRY_TYPE_INT32
+              : std::is_same_v<Field, std::int64_t>  ? NVTX_PAYLOAD_ENTRY_TYPE_INT64
+              : std::is_same_v<Field, std::uint32_t> ? NVTX_PAYLOAD_ENTRY_TYPE_UINT32
+              : std::is_same_v<Field, std::uint64_t> ? NVTX_PAYLOAD_ENTRY_TYPE_UINT64
+                                                     : NVTX_PAYLOAD_ENTRY_TYPE_CSTRING;
+  made.name = name;
+  made.offset = offset;
+  made.arrayOrUnionDetail = std::is_integral_v<Field> ? 0 : sizeof(Field);
+  return made;
 }
 
 std::uint64_t register_schema(nvtxDomainHandle_t domain) {
+#define RINGSIDE_FIELD(name) \
+  entry_of<decltype(RangePayload::name)>(#name, offsetof(RangePayload, name))
   // The entries are static, since NVTX does not promise that a tool copies them.
-  static std::array<nvtxPayloadSchemaEntry_t, kPayloadFields.size()> entries{};
-  for (std::size_t i = 0; i < entries.size(); ++i) {
-    const PayloadField& field = kPayloadFields[i];
-    entries[i].type = type_of(field.kind);
-    entries[i].name = field.name;
-    entries[i].offset = field.offset;
-    entries[i].arrayOrUnionDetail = field.kind == PayloadField::Kind::kText ? field.bytes : 0;
-  }
+  static const std::array kEntries = {
+      RINGSIDE_FIELD(id),         RINGSIDE_FIELD(comm),   RINGSIDE_FIELD(message_bytes),
+      RINGSIDE_FIELD(count),      RINGSIDE_FIELD(seq),    RINGSIDE_FIELD(rank),
+      RINGSIDE_FIELD(nranks),     RINGSIDE_FIELD(nnodes), RINGSIDE_FIELD(peer),
+      RINGSIDE_FIELD(root),       RINGSIDE_FIELD(device), RINGSIDE_FIELD(context),
+      RINGSIDE_FIELD(type),       RINGSIDE_FIELD(func),   RINGSIDE_FIELD(datatype),
+      RINGSIDE_FIELD(algo),       RINGSIDE_FIELD(proto),  RINGSIDE_FIELD(comm_name),
+      RINGSIDE_FIELD(gpu_serial), RINGSIDE_FIELD(vm_id)};
+#undef RINGSIDE_FIELD
   nvtxPayloadSchemaAttr_t schema{};
   // These bits stand for name, type, entries, number of entries and size. Headers up to NVTX 3.1
   // have other names for them.
   schema.fieldMask = 1U << 1 | 1U << 2 | 1U << 4 | 1U << 5 | 1U << 6;
   schema.name = "Ringside";
   schema.type = NVTX_PAYLOAD_SCHEMA_TYPE_STATIC;
-  schema.entries = entries.data();
-  schema.numEntries = entries.size();
+  schema.entries = kEntries.data();
+  schema.numEntries = kEntries.size();
   schema.payloadStaticSize = sizeof(RangePayload);
   return nvtxPayloadSchemaRegister(domain, &schema);
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Shows NCCL's operations as NVTX ranges in an attached tool (docs/markers.md). The hooks of
-// record/range_hook.h begin and end the ranges on NCCL's threads. This code adds no allocation, no
+// record/recorder.h begin and end the ranges on NCCL's threads. This code adds no allocation, no
 // lock and no system call there. The tool may.
 #ifndef RINGSIDE_PLUGIN_NVTX_MARKERS_H
 #define RINGSIDE_PLUGIN_NVTX_MARKERS_H

@@ -70,22 +70,6 @@ void add_operation(EventType type, const record::CollStart& coll, RangePayload& 
 
 }  // namespace
 
-#define RINGSIDE_FIELD(name, kind) \
-  { #name, PayloadField::Kind::kind, offsetof(RangePayload, name), sizeof(RangePayload::name) }
-constinit const std::array<PayloadField, 20> kPayloadFields = {{
-    RINGSIDE_FIELD(id, kUint64),           RINGSIDE_FIELD(comm, kUint64),
-    RINGSIDE_FIELD(message_bytes, kInt64), RINGSIDE_FIELD(count, kInt64),
-    RINGSIDE_FIELD(seq, kInt64),           RINGSIDE_FIELD(rank, kInt32),
-    RINGSIDE_FIELD(nranks, kInt32),        RINGSIDE_FIELD(nnodes, kInt32),
-    RINGSIDE_FIELD(peer, kInt32),          RINGSIDE_FIELD(root, kInt32),
-    RINGSIDE_FIELD(device, kInt32),        RINGSIDE_FIELD(context, kUint32),
-    RINGSIDE_FIELD(type, kText),           RINGSIDE_FIELD(func, kText),
-    RINGSIDE_FIELD(datatype, kText),       RINGSIDE_FIELD(algo, kText),
-    RINGSIDE_FIELD(proto, kText),          RINGSIDE_FIELD(comm_name, kText),
-    RINGSIDE_FIELD(gpu_serial, kText),     RINGSIDE_FIELD(vm_id, kText),
-}};
-#undef RINGSIDE_FIELD
-
 RangePayload make_payload(std::string_view gpu_serial, std::string_view vm_id) noexcept {
   RangePayload payload{};
   payload.message_bytes = payload.count = payload.seq = -1;

@@ -6,7 +6,6 @@
 #define RINGSIDE_PLUGIN_NVTX_PAYLOAD_H
 
 #include <array>
-#include <cstddef>
 #include <cstdint>
 #include <string_view>
 
@@ -40,16 +39,6 @@ struct RangePayload {
   std::array<char, 48> gpu_serial;
   std::array<char, 64> vm_id;
 };
-
-/// The description of a field, which the tool is given once.
-struct PayloadField {
-  enum class Kind : std::uint8_t { kInt32, kInt64, kUint32, kUint64, kText };
-  const char* name;
-  Kind kind;
-  std::size_t offset;
-  std::size_t bytes;
-};
-extern const std::array<PayloadField, 20> kPayloadFields;
 
 /// A payload in which only the GPU and the host are known. Longer texts are cut.
 RangePayload make_payload(std::string_view gpu_serial, std::string_view vm_id) noexcept;

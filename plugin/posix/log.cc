@@ -13,8 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "plugin/posix/held_signals.h"
-#include "plugin/posix/own_descriptor.h"
+#include "plugin/posix/undisturbed.h"
 
 namespace ringside::posix {
 namespace {

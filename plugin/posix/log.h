@@ -10,7 +10,7 @@
 #include <cstdint>
 #include <string_view>
 
-#include "plugin/posix/file_identity.h"
+#include "plugin/posix/descriptors.h"
 
 namespace ringside::posix {
 

@@ -6,7 +6,7 @@
 #include <string_view>
 
 #include "plugin/config/version.h"
-#include "plugin/posix/uncancelled.h"
+#include "plugin/posix/undisturbed.h"
 #include "plugin/process/profiler.h"
 #include "plugin/record/recorder.h"
 #include "ringside/ringside.h"

@@ -5,11 +5,13 @@
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
+#include <pthread.h>
 #include <string>
 #include <thread>
 #include <utility>
 
-#include "plugin/config/thread_place.h"
+#include "plugin/config/config.h"
+#include "plugin/doors/control_service.h"
 #include "plugin/nvtx/markers.h"
 #include "plugin/record/recorder.h"
 #include "plugin/result/result.h"
@@ -27,14 +29,14 @@ constexpr int kAttemptsToClose = 2;
 }  // namespace
 
 DrainThread::DrainThread(const config::Config& config, posix::Log& log, drain::TraceWriter& writer,
-                         session::Session& session, doors::ControlService& control)
+                         session::Session& session, doors::ControlSocket& control)
     : config_(config),
       log_(log),
       writer_(writer),
       session_(session),
       control_(control),
       dump_writer_(writer.directory(), "." + std::to_string(writer.facts().run_id) + ".part"),
-      hang_alarm_(config, log, session),
+      hang_watch_(config, log, session),
       probe_(config.sysfs) {}
 
 bool DrainThread::start() {
@@ -56,8 +58,8 @@ bool DrainThread::survives(Step step) noexcept {
     return true;
   } catch (...) {
     writer_.note_memory_short();
-    if (!memory_told_) {
-      memory_told_ = true;
+    if (!told_[kMemory]) {
+      told_.set(kMemory);
       log_.warn(
           "out of memory: events are lost and counted, and the trace may be incomplete; the "
           "application is not affected");
@@ -68,7 +70,9 @@ bool DrainThread::survives(Step step) noexcept {
 
 void DrainThread::run() noexcept {
   survives([&]() RINGSIDE_REQUIRES(threads::kDrainThread) { move_to_place(); });
-  survives([&]() RINGSIDE_REQUIRES(threads::kDrainThread) { control_.begin(config_, log_); });
+  survives([&]() RINGSIDE_REQUIRES(threads::kDrainThread) {
+    doors::begin_control(control_, session_, config_, log_);
+  });
   int idle_cycles = 0;
   bool is_wanted = true;
   while (is_wanted) {
@@ -92,7 +96,8 @@ void DrainThread::run() noexcept {
 
 void DrainThread::move_to_place() {
   const auto cpus = config::parse_cpu_list(config_.drain_cpus);
-  if (const Result placed = cpus ? config::run_on_cpus(*cpus) : Result(); !placed.is_ok()) {
+  const Result placed(cpus ? pthread_setaffinity_np(pthread_self(), sizeof *cpus, &*cpus) : 0);
+  if (!placed.is_ok()) {
     log_.warn("RINGSIDE_DRAIN_CPU=" + config_.drain_cpus + " is refused (" + placed.text() +
               "): the drain thread runs where the system lets it");
   }
@@ -103,8 +108,7 @@ bool DrainThread::wait(int idle_cycles) {
   // Rings that are smaller than configured are read more often.
   constexpr int kLeast_ms = 2;
   int period_ms = config_.drain_ms;
-  if (const session::RingDirectory& rings = session_.directories().rings();
-      rings.journal() != nullptr) {
+  if (const session::RingDirectory& rings = session_.directory(); rings.journal() != nullptr) {
     const std::uint64_t times = config_.ring_bytes / rings.share().ring_bytes;
     if (times > 1) {
       period_ms = std::min(period_ms, std::max(kLeast_ms, period_ms / static_cast<int>(times)));
@@ -129,7 +133,7 @@ bool DrainThread::cycle(bool final) {
   if (final) {
     session_.end_recording();  // that look may have opened the gate again
   }
-  session_.directories().keep_locks();
+  session_.directory().keep_lock();
   // All older records are of communicators and windows whose notes have come by now.
   const std::uint64_t until_ticks = writer_.read_clocks();
   const bool had_notes = apply_notes();
@@ -146,10 +150,10 @@ bool DrainThread::cycle(bool final) {
   if (final) {
     writer_.close();
   } else {
-    if (const std::shared_ptr<drain::Dump> dump = hang_alarm_.look(writer_); dump != nullptr) {
+    if (const std::shared_ptr<drain::Dump> dump = hang_watch_.look(writer_); dump != nullptr) {
       write(dump);
     }
-    hang_alarm_.follow();
+    hang_watch_.follow();
   }
   warn_of_trouble();
   return taken != 0 || had_notes || due_dumps != 0;
@@ -188,8 +192,8 @@ void DrainThread::look_at_machine(bool final) {
   }
   constexpr std::chrono::seconds kHangs{10};
   const std::optional<std::chrono::nanoseconds> reads_for = probe_.reads_for();
-  if (!probe_told_ && reads_for && *reads_for > kHangs) {
-    probe_told_ = true;
+  if (!told_[kProbe] && reads_for && *reads_for > kHangs) {
+    told_.set(kProbe);
     log_.warn(
         "NVML or sysfs has not answered for 10 s: the thread that reads the topology is left alone "
         "in it; recording and the application are not affected. RINGSIDE_TOPOLOGY=0 turns it off");
@@ -220,33 +224,33 @@ void DrainThread::write(const std::shared_ptr<drain::Dump>& dump) {
   }
 }
 
-// Most warnings are given once in a process.
 void DrainThread::warn_of_trouble() {
-  const auto warn_once = [&](bool& told, bool is_so, const auto& sentence) {
-    if (is_so && !told) {
-      told = true;
-      log_.warn(sentence());
-    }
-  };
-  warn_once(sampling_told_, writer_.cannot_sample(), [] {
+  const auto warn_once = [&](Trouble of, bool is_so, const auto& sentence)
+                             RINGSIDE_REQUIRES(threads::kDrainThread) {
+                               if (is_so && !told_[of]) {
+                                 told_.set(of);
+                                 log_.warn(sentence());
+                               }
+                             };
+  warn_once(kSampling, writer_.cannot_sample(), [] {
     return "RINGSIDE_SAMPLE: collectives are all kept, since up to its version 2.25 NCCL numbers "
            "them only while they are recorded: ranks might choose different ones";
   });
   if (const std::string notice = writer_.take_notice(); !notice.empty()) {
     log_.warn(notice);
   }
-  warn_once(trouble_told_, writer_.figures().trouble, [&] {
+  warn_once(kFile, writer_.figures().trouble, [&] {
     return "cannot write " + writer_.path() + " (" + std::strerror(writer_.figures().last_error) +
            "): events are lost and counted, and writing is tried again; the application is not "
            "affected. Set RINGSIDE_DIR to a directory that can be written";
   });
   const record::RingPool& rings = record::g_recorder.rings();
-  warn_once(rings_told_, rings.without_file() != 0, [&] {
-    return "no room for a ring in " + session_.directories().rings().path() + " (" +
+  warn_once(kRings, rings.without_file() != 0, [&] {
+    return "no room for a ring in " + session_.directory().path() + " (" +
            std::strerror(rings.without_file_error()) +
            "): events of some threads are lost if the process is killed";
   });
-  warn_once(markers_told_, nvtx::ranges_without_room() != 0, [] {
+  warn_once(kMarkers, nvtx::ranges_without_room() != 0, [] {
     return "too many NVTX ranges are open at once: some operations have none (ringside ctl status "
            "--format json counts them); the trace is not affected";
   });

@@ -4,17 +4,19 @@
 #ifndef RINGSIDE_PLUGIN_PROCESS_DRAIN_THREAD_H
 #define RINGSIDE_PLUGIN_PROCESS_DRAIN_THREAD_H
 
+#include <bitset>
+#include <cstdint>
 #include <memory>
 
 #include "plugin/config/config.h"
-#include "plugin/doors/control_service.h"
-#include "plugin/doors/hang_alarm.h"
+#include "plugin/doors/control_socket.h"
+#include "plugin/doors/hang_watch.h"
 #include "plugin/drain/dump_writer.h"
 #include "plugin/drain/trace_writer.h"
 #include "plugin/posix/log.h"
 #include "plugin/session/notes.h"
 #include "plugin/session/session.h"
-#include "plugin/threads/annotations.h"
+#include "plugin/threads/mutex.h"
 #include "plugin/topology/probe.h"
 
 namespace ringside::process {
@@ -23,7 +25,7 @@ class DrainThread {
  public:
   /// The arguments must outlive the thread.
   DrainThread(const config::Config& config, posix::Log& log, drain::TraceWriter& writer,
-              session::Session& session, doors::ControlService& control);
+              session::Session& session, doors::ControlSocket& control);
 
   /// Starts the thread. Returns false if that fails. Called once.
   bool start();
@@ -50,9 +52,9 @@ class DrainThread {
   posix::Log& log_;
   drain::TraceWriter& writer_;
   session::Session& session_;
-  doors::ControlService& control_;
+  doors::ControlSocket& control_;
   drain::DumpWriter dump_writer_;
-  doors::HangAlarm hang_alarm_ RINGSIDE_GUARDED_BY(threads::kDrainThread);
+  doors::HangWatch hang_watch_ RINGSIDE_GUARDED_BY(threads::kDrainThread);
   session::TakenNotes notes_ RINGSIDE_GUARDED_BY(threads::kDrainThread);
   topology::Probe probe_;
   threads::Clock::time_point next_look_ RINGSIDE_GUARDED_BY(threads::kDrainThread);
@@ -60,12 +62,9 @@ class DrainThread {
   bool probe_is_started_ RINGSIDE_GUARDED_BY(threads::kDrainThread) = false;
   bool machine_is_known_ RINGSIDE_GUARDED_BY(threads::kDrainThread) = false;
   bool all_were_closed_ RINGSIDE_GUARDED_BY(threads::kDrainThread) = false;
-  bool probe_told_ RINGSIDE_GUARDED_BY(threads::kDrainThread) = false;
-  bool memory_told_ RINGSIDE_GUARDED_BY(threads::kDrainThread) = false;
-  bool trouble_told_ RINGSIDE_GUARDED_BY(threads::kDrainThread) = false;
-  bool rings_told_ RINGSIDE_GUARDED_BY(threads::kDrainThread) = false;
-  bool markers_told_ RINGSIDE_GUARDED_BY(threads::kDrainThread) = false;
-  bool sampling_told_ RINGSIDE_GUARDED_BY(threads::kDrainThread) = false;
+  /// What has been warned of: most warnings are given once in a process.
+  enum Trouble : std::uint8_t { kProbe, kMemory, kFile, kRings, kMarkers, kSampling, kTroubles };
+  std::bitset<kTroubles> told_ RINGSIDE_GUARDED_BY(threads::kDrainThread);
 };
 
 }  // namespace ringside::process

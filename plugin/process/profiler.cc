@@ -1,4 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// The process's profiler; load, fork and exit; and the cold calls of NCCL's interface. The library
+// is linked so that it is never unloaded (-z nodelete): NCCL lets it go after the last communicator
+// and may load it again.
 #include "plugin/process/profiler.h"
 
 #include <algorithm>
@@ -9,11 +13,14 @@
 #include <cstdlib>
 #include <mutex>
 #include <new>
+#include <pthread.h>
 #include <string>
 #include <utility>
 
+#include "plugin/posix/undisturbed.h"
+#include "plugin/record/host_side.h"
 #include "plugin/record/recorder.h"
-#include "plugin/session/fork_order.h"
+#include "plugin/session/recording.h"
 
 namespace ringside::process {
 namespace {
@@ -118,7 +125,6 @@ Profiler::Profiler(config::Config config)
       log_(config_.log.c_str()),
       writer_(config_),
       session_(config_, log_, writer_, [this] { return drain_thread_.start(); }),
-      control_(session_),
       drain_thread_(config_, log_, writer_, session_, control_) {}
 
 void Profiler::shut_down() noexcept {
@@ -130,7 +136,7 @@ void Profiler::shut_down() noexcept {
     return;
   }
   if (writer_.is_closed()) {
-    session_.directories().remove(record::g_recorder.rings().count());
+    session_.directory().remove(record::g_recorder.rings().count());
   }
   if (!drain_thread_.wait_for_dumps(std::min(last, Clock::now() + kPatience))) {
     log_.warn("the process ends while a dump is being written: there is only a file .part of it");
@@ -154,7 +160,7 @@ bool Profiler::end_drain_thread(Clock::time_point last) noexcept {
 }
 
 void Profiler::say_what_is_left(bool stands_still) noexcept {
-  const session::RingDirectory& rings = session_.directories().rings();
+  const session::RingDirectory& rings = session_.directory();
   const bool can_recover = rings.journal() != nullptr;
   std::array<char, 1024> line;
   std::snprintf(line.data(), line.size(),
@@ -169,4 +175,58 @@ void Profiler::say_what_is_left(bool stands_still) noexcept {
   log_.warn(line.data());
 }
 
+namespace {
+
+// The child has none of our threads. It neither records, writes nor deletes anything that its
+// parent has begun. Profiler::get says when it begins anew.
+void in_child() {
+  const posix::Uncancelled uncancelled;
+  record::g_recorder.close_in_child();
+  record::g_recorder.wipe();
+  Profiler::close_in_child();
+}
+
+__attribute__((constructor)) void on_load() {
+  const posix::Uncancelled uncancelled;
+  record::g_recorder.prepare();
+  record::g_recorder.wipe_on_fork();
+  pthread_atfork(nullptr, nullptr, in_child);
+}
+
+__attribute__((destructor)) void on_exit() {
+  const posix::Uncancelled uncancelled;
+  if (Profiler* const profiler = Profiler::existing(); profiler != nullptr) {
+    profiler->shut_down();
+  }
+}
+
+}  // namespace
 }  // namespace ringside::process
+
+namespace ringside::record {
+
+void* open_communicator(const CommunicatorInit& init) noexcept {
+  const posix::Uncancelled uncancelled;
+  try {
+    if (auto* const profiler = process::Profiler::get(); profiler != nullptr) {
+      return profiler->session().open_communicator(init);
+    }
+    process::Profiler::tell_in_child();
+  } catch (...) {
+    // NCCL must not see any error: a failing init makes it crash or unload the plugin.
+  }
+  return g_recorder.context_handle(g_recorder.new_context());
+}
+
+void close_communicator(void* context) noexcept {
+  const posix::Uncancelled uncancelled;
+  try {
+    if (auto* const profiler = process::Profiler::existing(); profiler != nullptr) {
+      profiler->session().close_communicator(context);
+    }
+  } catch (...) {
+    // Nothing depends on finalize.
+  }
+}
+
+}  // namespace ringside::record

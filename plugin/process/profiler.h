@@ -6,7 +6,7 @@
 #define RINGSIDE_PLUGIN_PROCESS_PROFILER_H
 
 #include "plugin/config/config.h"
-#include "plugin/doors/control_service.h"
+#include "plugin/doors/control_socket.h"
 #include "plugin/drain/trace_writer.h"
 #include "plugin/posix/log.h"
 #include "plugin/process/drain_thread.h"
@@ -45,7 +45,7 @@ class Profiler {
   posix::Log log_;
   drain::TraceWriter writer_;
   session::Session session_;
-  doors::ControlService control_;
+  doors::ControlSocket control_;
   DrainThread drain_thread_;
 };
 

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <sys/timex.h>
 
-#include "plugin/posix/own_descriptor.h"
+#include "plugin/posix/descriptors.h"
 
 #if defined(__x86_64__)
 #include <cpuid.h>

@@ -95,9 +95,6 @@ constexpr bool is_unrecorded(std::uint64_t id) {
 constexpr bool is_event_id(std::uint64_t id) {
   return is_recorded(id) || is_unrecorded(id);
 }
-constexpr bool is_context_id(std::uint64_t id) {
-  return (id >> 32) == (kContextTag << 24);
-}
 constexpr EventType event_type(EventId id) {
   return static_cast<EventType>((id >> kTypeShift) & (kEventTypes - 1));
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The cold calls of NCCL's interface, init and finalize. The adapters call these functions, so they
-// are declared in this room. They are defined in process/lifecycle.cc.
+// are declared in this room. They are defined in process/profiler.cc.
 #ifndef RINGSIDE_PLUGIN_RECORD_HOST_SIDE_H
 #define RINGSIDE_PLUGIN_RECORD_HOST_SIDE_H
 

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "plugin/record/names.h"
 
-#include <bit>
-
 namespace ringside::record {
 namespace {
 

@@ -3,7 +3,6 @@
 // The callbacks for all events. Nearly all events take the quick way in callbacks.h instead.
 #include "plugin/record/recorder.h"
 
-#include <cstdint>
 #include <memory>
 #include <sched.h>
 #include <sys/mman.h>
@@ -11,7 +10,6 @@
 #include <unistd.h>
 
 #include "plugin/record/callbacks.h"
-#include "plugin/record/marks.h"
 
 namespace ringside::record {
 

@@ -20,7 +20,6 @@
 #include "plugin/record/encode.h"
 #include "plugin/record/event_start.h"
 #include "plugin/record/handle.h"
-#include "plugin/record/range_hook.h"
 #include "plugin/record/ring_pool.h"
 
 namespace ringside::record {
@@ -31,6 +30,27 @@ inline constexpr std::size_t kPageBytes = 65536;
 #else
 inline constexpr std::size_t kPageBytes = 4096;
 #endif
+
+// The hooks by which nvtx/ shows NCCL's operations as ranges in another tool. The recorder calls
+// them on NCCL's threads, after it has recorded an event and after its stop. Without hooks a
+// callback pays nothing, because one bit of a word that it reads anyway says so.
+
+/// Both are called with recorded events whose type can have a range. `stop` is also called with
+/// events that have stopped before, since NCCL repeats some stops.
+struct RangeHooks {
+  void (*start)(EventId id, const EventStart& event) noexcept;
+  void (*stop)(EventId id) noexcept;
+};
+
+/// Groups and operations have ranges, both as calls and as operations. Events of other types are
+/// too many, or are not the application's work.
+constexpr bool can_have_range(EventType type) {
+  constexpr std::uint32_t kTypes = bit(EventType::kGroup) | bit(EventType::kColl) |
+                                   bit(EventType::kP2p) | bit(EventType::kGroupApi) |
+                                   bit(EventType::kCollApi) | bit(EventType::kP2pApi) |
+                                   bit(EventType::kCeColl);
+  return (kTypes & bit(type)) != 0;
+}
 
 /// Has pages of its own and is all zeros before prepare(), for wipe_on_fork().
 class alignas(kPageBytes) Recorder {
@@ -70,7 +90,7 @@ class alignas(kPageBytes) Recorder {
                    bool args_null) noexcept;
   bool quick_stop(void* handle) noexcept;
 
-  // The application's marks and ranges (marks.h), on any thread. Texts are cut at kMostText_bytes.
+  // The application's marks and ranges (ring.h), on any thread. Texts are cut at kMostText_bytes.
   // False: it is lost, and counted.
   bool mark(std::string_view text) noexcept;
   bool push(std::string_view text, std::string_view source) noexcept;

@@ -13,10 +13,8 @@
 #include <unistd.h>
 #include <utility>
 
-#include "plugin/posix/allocate_file.h"
-#include "plugin/posix/own_descriptor.h"
-#include "plugin/posix/uncancelled.h"
-#include "plugin/record/marks.h"
+#include "plugin/posix/descriptors.h"
+#include "plugin/posix/undisturbed.h"
 
 namespace ringside::record {
 
@@ -173,54 +171,44 @@ std::array<char, RingPool::kNameBytes> RingPool::file_name(std::uint32_t index) 
   return name;
 }
 
-// All pages are mapped here, as in anonymous rings, so that no later event causes a page fault.
-void* RingPool::map_file(int directory, std::uint32_t index, std::uint64_t bytes) noexcept {
+// Memory whose first bytes are the ring's file: all of them, or the head alone, behind which is
+// anonymous memory. All pages are mapped here, so that no later event causes a page fault. NULL,
+// with errno, if that cannot be had.
+void* RingPool::map_file(int directory, std::uint32_t index, std::uint64_t file_bytes,
+                         std::uint64_t bytes) noexcept {
+  const auto name = file_name(index);
+  const int file = make_file(directory, name.data(), file_bytes);
+  if (file < 0) {
+    errno = -file;
+    return nullptr;
+  }
+  void* const behind = bytes > file_bytes ? map_anonymous(bytes) : nullptr;
+  const int place = behind != nullptr ? MAP_FIXED : 0;
+  void* memory = MAP_FAILED;
+  if (behind != nullptr || bytes == file_bytes) {
+    memory = mmap(behind, file_bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE | place,
+                  file, 0);
+  }
+  const int error = errno;
+  close(file);
+  if (memory != MAP_FAILED) {
+    return memory;
+  }
+  unlinkat(directory, name.data(), 0);
+  if (behind != nullptr) {
+    munmap(behind, bytes);  // the failed mmap may have taken away a page of it
+  }
+  errno = error;
+  return nullptr;
+}
+
+// Of the bytes that all files of rings may have.
+bool RingPool::take_bytes(std::uint64_t bytes) noexcept {
   std::uint64_t left = files_left_bytes_.load(std::memory_order_relaxed);
   while (left >= bytes &&
          !files_left_bytes_.compare_exchange_weak(left, left - bytes, std::memory_order_relaxed)) {
   }
-  int error = ENOSPC;
-  if (left >= bytes) {
-    const auto name = file_name(index);
-    const int file = make_file(directory, name.data(), bytes);
-    error = -file;
-    if (file >= 0) {
-      void* memory =
-          mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, file, 0);
-      error = errno;
-      close(file);
-      if (memory != MAP_FAILED) {
-        return memory;
-      }
-      unlinkat(directory, name.data(), 0);
-    }
-    files_left_bytes_.fetch_add(bytes, std::memory_order_relaxed);
-  }
-  without_file_error_.store(error, std::memory_order_relaxed);
-  return nullptr;
-}
-
-// Anonymous memory, but its first page, which has the head, is a file. Returns NULL if that cannot
-// be had.
-void* RingPool::map_head_file(int directory, std::uint32_t index, std::uint64_t bytes) noexcept {
-  const auto page_bytes = static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE));
-  void* const memory = bytes >= page_bytes ? map_anonymous(bytes) : nullptr;
-  if (memory == nullptr) {
-    return nullptr;
-  }
-  const auto name = file_name(index);
-  if (const int file = make_file(directory, name.data(), page_bytes); file >= 0) {
-    void* const head = mmap(memory, page_bytes, PROT_READ | PROT_WRITE,
-                            MAP_SHARED | MAP_FIXED | MAP_POPULATE, file, 0);
-    close(file);
-    if (head != MAP_FAILED) {
-      return memory;
-    }
-    unlinkat(directory, name.data(), 0);
-  }
-  // A failed mmap may have taken away the page that was there.
-  munmap(memory, bytes);
-  return nullptr;
+  return left >= bytes;
 }
 
 std::uint32_t RingPool::take_index() noexcept {
@@ -257,19 +245,31 @@ Ring* RingPool::make_ring(std::uint32_t index, bool is_early) noexcept {
   }
   const int directory = is_early ? -1 : directory_.load(std::memory_order_acquire) - 1;
   std::uint64_t slots_bytes = file_ring_bytes_.load(std::memory_order_relaxed);
-  void* memory = directory >= 0 ? map_file(directory, index, sizeof(Ring) + slots_bytes) : nullptr;
-  const bool is_file = memory != nullptr;
+  void* memory = nullptr;
   bool is_only_head = false;
+  if (directory >= 0) {
+    const std::uint64_t bytes = sizeof(Ring) + slots_bytes;
+    int error = ENOSPC;
+    if (take_bytes(bytes)) {
+      memory = map_file(directory, index, bytes, bytes);
+      error = errno;
+      files_left_bytes_.fetch_add(memory != nullptr ? 0 : bytes, std::memory_order_relaxed);
+    }
+    if (memory == nullptr) {
+      without_file_error_.store(error, std::memory_order_relaxed);
+    }
+  }
+  const bool is_file = memory != nullptr;
   if (memory == nullptr) {
     const std::uint64_t asked = ring_bytes_.load(std::memory_order_relaxed);
     slots_bytes = asked != 0 ? asked : kDefaultBytes;
-    if (directory >= 0) {
-      memory = map_head_file(directory, index, sizeof(Ring) + slots_bytes);
+    const std::uint64_t bytes = sizeof(Ring) + slots_bytes;
+    const auto page_bytes = static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE));
+    if (directory >= 0 && bytes >= page_bytes) {
+      memory = map_file(directory, index, page_bytes, bytes);
       is_only_head = memory != nullptr;
     }
-  }
-  if (memory == nullptr) {
-    memory = map_anonymous(sizeof(Ring) + slots_bytes);
+    memory = memory != nullptr ? memory : map_anonymous(bytes);
   }
   if (memory == nullptr) {
     munmap(of_thread, sizeof(ThreadMemory));

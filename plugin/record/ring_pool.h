@@ -93,8 +93,9 @@ class RingPool {
   /// A number that no ring has; kMaxRings: there is none. Without a ring, it must be given back.
   std::uint32_t take_index() noexcept;
   Ring* make_ring(std::uint32_t index, bool is_early) noexcept;
-  void* map_file(int directory, std::uint32_t index, std::uint64_t bytes) noexcept;
-  void* map_head_file(int directory, std::uint32_t index, std::uint64_t bytes) noexcept;
+  static void* map_file(int directory, std::uint32_t index, std::uint64_t file_bytes,
+                        std::uint64_t bytes) noexcept;
+  bool take_bytes(std::uint64_t bytes) noexcept;
   static void on_thread_exit(void* ring) noexcept;
 
   // With initial-exec this is one load. The default would call __tls_get_addr, which also allocates

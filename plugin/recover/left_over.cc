@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cstddef>
 #include <ctime>
 #include <dirent.h>
 #include <fcntl.h>
@@ -64,17 +63,24 @@ Result LeftOver::open() {
   return {};
 }
 
-bool LeftOver::has_files() const {
-  bool has_any = false;
+std::vector<std::string> LeftOver::names() const {
+  std::vector<std::string> names;
   const int listed = dup(directory_);
   if (DIR* const all = listed >= 0 ? fdopendir(listed) : nullptr; all != nullptr) {
+    rewinddir(all);
     while (const dirent* entry = readdir(all)) {
-      const std::string_view name(entry->d_name);
-      has_any = has_any || name.starts_with("ring") || name.starts_with(journal::kControlName);
+      names.emplace_back(entry->d_name);
     }
     closedir(all);
   }
-  return has_any;
+  return names;
+}
+
+bool LeftOver::has_files() const {
+  const std::vector<std::string> all = names();
+  return std::any_of(all.begin(), all.end(), [](const std::string& name) {
+    return name.starts_with("ring") || name.starts_with(journal::kControlName);
+  });
 }
 
 Result LeftOver::read_all(int file, std::vector<std::byte>& bytes) {
@@ -234,16 +240,10 @@ Result LeftOver::remove() {
   for (std::uint32_t i = 0; i < record::kMaxRings; ++i) {
     unlinkat(directory_, record::RingPool::file_name(i).data(), 0);
   }
-  const int listed = dup(directory_);
-  if (DIR* const all = listed >= 0 ? fdopendir(listed) : nullptr; all != nullptr) {
-    rewinddir(all);
-    while (const dirent* entry = readdir(all)) {
-      const std::string_view name(entry->d_name);
-      if (name.starts_with("ringside.") && name.ends_with(".json")) {
-        unlinkat(directory_, entry->d_name, 0);
-      }
+  for (const std::string& name : names()) {
+    if (name.starts_with("ringside.") && name.ends_with(".json")) {
+      unlinkat(directory_, name.c_str(), 0);
     }
-    closedir(all);
   }
   unlinkat(directory_, journal::kNewControlName, 0);
   unlinkat(directory_, journal::kControlName, 0);

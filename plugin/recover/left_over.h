@@ -9,8 +9,7 @@
 #include <sys/types.h>
 #include <vector>
 
-#include "plugin/journal/journal_image.h"
-#include "plugin/journal/ring_image.h"
+#include "plugin/journal/images.h"
 #include "plugin/result/result.h"
 
 namespace ringside::recover {
@@ -53,6 +52,7 @@ class LeftOver {
                     std::vector<std::string>& notes);
   std::uint64_t turns() const;
   void read_rings(std::vector<journal::RingImage>& rings, std::vector<std::string>& notes);
+  std::vector<std::string> names() const;
   bool has_files() const;
   Result read_file(const char* name, std::vector<std::byte>& bytes);
   Result read_all(int file, std::vector<std::byte>& bytes);

@@ -6,7 +6,6 @@
 #include <dirent.h>
 #include <functional>
 #include <memory>
-#include <optional>
 #include <string_view>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -18,10 +17,8 @@
 #include "plugin/journal/journal_format.h"
 #include "plugin/record/clock.h"
 #include "plugin/recover/begun_trace.h"
-#include "plugin/recover/last_account.h"
 #include "plugin/recover/left_over.h"
 #include "plugin/recover/replay.h"
-#include "plugin/result/result.h"
 
 namespace ringside::recover {
 namespace {
@@ -237,12 +234,7 @@ Result make_file(const std::string& target, bool replaces,
   if (is_compressed(target)) {
     file.compress();
   }
-  if (made.is_ok()) {
-    made = write(file);
-  }
-  if (made.is_ok()) {
-    made = file.store();
-  }
+  made = std::move(made).then([&] { return write(file); }).then([&] { return file.store(); });
   if (!made.is_ok()) {
     unlink(temporary.c_str());
     return made.about(temporary);

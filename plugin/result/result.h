@@ -28,6 +28,12 @@ class [[nodiscard]] Result {
   /// The same error, with a text that first says what it concerns.
   Result about(const std::string& what) const { return {error_, what + ": " + text()}; }
 
+  /// The result of `next()`, which is called after a success only; else this error.
+  template <typename Next>
+  Result then(Next next) && {
+    return is_ok() ? next() : std::move(*this);
+  }
+
   bool is_ok() const { return error_ == 0; }
   int error() const { return error_; }
   /// The error for people: its own sentence, or the system's text for the number.

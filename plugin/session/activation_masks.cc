@@ -12,10 +12,6 @@ std::uint32_t load(int* mask) {
   return static_cast<std::uint32_t>(std::atomic_ref<int>(*mask).load(std::memory_order_relaxed));
 }
 
-void store_at(int* mask, std::uint32_t types) {
-  std::atomic_ref<int>(*mask).store(static_cast<int>(types), std::memory_order_relaxed);
-}
-
 }  // namespace
 
 void ActivationMasks::open(std::uint32_t context, int* mask, const config::NcclFacts& nccl) {
@@ -55,7 +51,8 @@ void ActivationMasks::choose(const Resolve& resolve, bool anew) {
 void ActivationMasks::store() {
   for (Mask& mask : masks_) {
     if (mask.is_to_be_stored) {
-      store_at(mask.address, mask.wanted);
+      std::atomic_ref<int>(*mask.address)
+          .store(static_cast<int>(mask.wanted), std::memory_order_relaxed);
       mask.seen = mask.wanted;
       mask.is_to_be_stored = false;
     }

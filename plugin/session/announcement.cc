@@ -2,7 +2,7 @@
 #include "plugin/session/announcement.h"
 
 #include "plugin/config/version.h"
-#include "plugin/export/lines/process_facts.h"
+#include "plugin/export/lines/chrome_trace.h"
 
 namespace ringside::session {
 namespace {
@@ -18,7 +18,7 @@ std::string trace_place(const config::Config& config, const std::string& trace_p
 }  // namespace
 
 std::vector<Line> announcement(const config::Config& config, const Recording& recording,
-                               const Directories& directories, const std::string& trace_path) {
+                               const RingDirectory& directory, const std::string& trace_path) {
   std::vector<Line> lines;
   const config::NcclFacts& facts = recording.nccl();
   const std::string nccl =
@@ -29,7 +29,7 @@ std::vector<Line> announcement(const config::Config& config, const Recording& re
                   config::event_names_text(recording.wanted()) +
                   (recording.is_started() ? "" : " (not started)") +
                   (config.sampled_of > 1 ? ", sampled " + config.sample_text : std::string()) +
-                  ", " + trace_place(config, trace_path) + directories.description(config)});
+                  ", " + trace_place(config, trace_path) + directory.description(config)});
   constexpr int kFirstWithKernels = 3;
   if (facts.abi_version < kFirstWithKernels || !config::kernels_can_hurt(facts)) {
     return lines;

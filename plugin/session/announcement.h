@@ -11,8 +11,8 @@
 #include "plugin/config/config.h"
 #include "plugin/posix/log.h"
 #include "plugin/record/host_side.h"
-#include "plugin/session/directories.h"
 #include "plugin/session/recording.h"
+#include "plugin/session/ring_directory.h"
 
 namespace ringside::session {
 
@@ -22,7 +22,7 @@ struct Line {
 };
 
 std::vector<Line> announcement(const config::Config& config, const Recording& recording,
-                               const Directories& directories, const std::string& trace_path);
+                               const RingDirectory& directory, const std::string& trace_path);
 
 /// Says the lines through NCCL's logger; warnings, and all of them without a logger, through our
 /// own. Never under a mutex: a logger may take long, or call us.

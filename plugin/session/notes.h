@@ -15,7 +15,7 @@
 
 #include "plugin/drain/trace_writer.h"
 #include "plugin/posix/log.h"
-#include "plugin/threads/annotations.h"
+#include "plugin/threads/mutex.h"
 
 namespace ringside::session {
 
@@ -37,8 +37,7 @@ class Notes {
   /// Adds a note that calls TraceWriter::apply with this.
   template <typename Told>
   void tell(Told told) {
-    if constexpr (std::is_same_v<Told, drain::WindowNote> ||
-                  std::is_same_v<Told, drain::TypesNote>) {
+    if constexpr (std::is_same_v<Told, drain::WindowNote>) {
       ++of_windows_;
     }
     add([told = std::move(told)](drain::TraceWriter& writer)

@@ -5,10 +5,9 @@
 #include <ctime>
 #include <string>
 
-#include "plugin/export/lines/process_facts.h"
+#include "plugin/export/lines/chrome_trace.h"
 #include "plugin/record/clock.h"
 #include "plugin/record/recorder.h"
-#include "plugin/session/fork_order.h"
 
 namespace ringside::session {
 namespace {
@@ -169,14 +168,15 @@ void Recording::set_recorded(std::uint64_t end_ticks, bool mask_changed) {
   const std::uint32_t before = recorded_;
   const std::uint64_t ticks = mask_changed ? record::g_recorder.ticks() : end_ticks;
   recorded_ = types;
+  using What = drain::WindowNote::What;
   if (before != 0 && types != 0 && !mask_changed && ((before ^ types) & kOperations) == 0) {
-    notes_.tell(drain::TypesNote{windows_, ticks, types});
+    notes_.tell(drain::WindowNote{windows_, ticks, What::kChanges, types});
   } else {
     if (before != 0) {
-      notes_.tell(drain::WindowNote{windows_, end_ticks, false, before, mask_changed});
+      notes_.tell(drain::WindowNote{windows_, end_ticks, What::kEnds, before, mask_changed});
     }
     if (types != 0) {
-      notes_.tell(drain::WindowNote{++windows_, ticks, true, types});
+      notes_.tell(drain::WindowNote{++windows_, ticks, What::kOpens, types});
     }
   }
   // NCCL does not give what it is not asked for, but for the ancestors of an event.

@@ -2,17 +2,19 @@
 #include "plugin/session/ring_directory.h"
 
 #include <cerrno>
+#include <cstdlib>
 #include <dirent.h>
 #include <fcntl.h>
 #include <memory>
+#include <string_view>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <unistd.h>
 
+#include "plugin/drain/process_info.h"
 #include "plugin/journal/journal_format.h"
-#include "plugin/posix/allocate_file.h"
-#include "plugin/posix/own_descriptor.h"
+#include "plugin/posix/descriptors.h"
 #include "plugin/record/ring_pool.h"
 
 namespace ringside::session {
@@ -30,40 +32,14 @@ bool lock_whole_file(int file) {
   return fcntl(file, F_SETLK, &lock) == 0;
 }
 
-using OpenDirectory = std::unique_ptr<DIR, int (*)(DIR*)>;
-
-OpenDirectory open_directory(const std::string& path) {
-  return {opendir(path.c_str()), closedir};
-}
-
-// Whether this process has that file open; true if that cannot be found out. The file may be the
-// journal of another copy of this library in this process. To ask for its lock, we would open the
-// file, and closing it again would end the lock.
-bool is_open_here(const struct stat& file) {
-  const OpenDirectory all = open_directory("/proc/self/fd");
-  if (all == nullptr) {
-    return true;
-  }
-  while (const dirent* entry = readdir(all.get())) {
-    struct stat about {};
-    if (fstatat(dirfd(all.get()), entry->d_name, &about, 0) == 0 && about.st_ino == file.st_ino &&
-        about.st_dev == file.st_dev) {
-      return true;
-    }
-  }
-  return false;
-}
-
-// Whether this is the directory of a process of this user that has died. `name` is its own: only
-// what has this process's number in it can be of another copy of this library here.
+// Whether this is the directory of a process of this user that has died. What has this process's
+// number in its name may be of another copy of this library here. To ask for its lock, we would
+// open the journal, and closing it again would end the lock.
 bool is_left_over(const std::string& path, std::string_view name) {
   struct stat about {};
-  if (lstat(path.c_str(), &about) != 0 || about.st_uid != geteuid()) {
-    return false;
-  }
   const std::string journal = path + "/" + journal::kJournalName;
-  const bool may_be_own = name.find("." + std::to_string(getpid()) + ".") != std::string_view::npos;
-  if (lstat(journal.c_str(), &about) != 0 || (may_be_own && is_open_here(about))) {
+  if (name.find("." + std::to_string(getpid()) + ".") != std::string_view::npos ||
+      lstat(path.c_str(), &about) != 0 || about.st_uid != geteuid()) {
     return false;
   }
   const int file = open(journal.c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
@@ -76,6 +52,29 @@ bool is_left_over(const std::string& path, std::string_view name) {
   return is_unused;
 }
 
+// How many directories in `parent` are of processes of this user that have died.
+std::size_t count_left_over(const std::string& parent) {
+  std::size_t count = 0;
+  const std::unique_ptr<DIR, int (*)(DIR*)> all(opendir(parent.c_str()), closedir);
+  while (const dirent* const entry = all != nullptr ? readdir(all.get()) : nullptr) {
+    const std::string_view name(entry->d_name);
+    const bool is_of_rings = name.starts_with("ringside.") && name.ends_with(journal::kRingsSuffix);
+    count += is_of_rings && is_left_over(parent + "/" + entry->d_name, name) ? 1 : 0;
+  }
+  return count;
+}
+
+// One process of a host says for all what they would find: launchers number those of a host.
+bool is_first_of_host() {
+  for (const char* const name :
+       {"LOCAL_RANK", "OMPI_COMM_WORLD_LOCAL_RANK", "SLURM_LOCALID", "MPI_LOCALRANKID"}) {
+    if (const char* const value = std::getenv(name); value != nullptr) {
+      return std::string_view(value) == "0";
+    }
+  }
+  return true;
+}
+
 }  // namespace
 
 RingDirectory::~RingDirectory() {
@@ -83,6 +82,28 @@ RingDirectory::~RingDirectory() {
     close(directory_);
     close(lock_);
   }
+}
+
+std::string RingDirectory::make(const config::Config& config, const std::string& stem) {
+  // The application may change its directory later.
+  const std::string parent =
+      config.ring_directory.empty() ? "" : drain::absolute_path(config.ring_directory);
+  std::string left_over;
+  if (!parent.empty()) {
+    if (const std::size_t dead = is_first_of_host() ? count_left_over(parent) : 0; dead != 0) {
+      left_over = parent + " holds the rings of " + std::to_string(dead) +
+                  " processes that have died: `ringside recover " + parent +
+                  "` makes traces of them and removes them";
+    }
+    rings_made_ = create(parent, stem);
+    if (rings_made_.is_ok()) {
+      rings_made_ = map_journal({config.journal_bytes, config.ring_bytes, config.flight_bytes});
+    }
+  }
+  if (!is_open() && config.control) {
+    control_made_ = create(journal::control_parent(), stem);
+  }
+  return left_over;
 }
 
 // Removes what create() has made so far.
@@ -100,6 +121,7 @@ Result RingDirectory::fail(int error) {
   return Result(error).about(path_);
 }
 
+// Makes the directory and the journal in it, and locks the journal.
 Result RingDirectory::create(const std::string& parent, const std::string& stem) {
   path_ = parent + "/" + stem + std::string(journal::kRingsSuffix);
   if (mkdir(path_.c_str(), 0700) != 0) {
@@ -125,6 +147,7 @@ Result RingDirectory::create(const std::string& parent, const std::string& stem)
   return {};
 }
 
+// Fails with ENOSPC if there is no memory for the journal beside NCCL's own.
 Result RingDirectory::map_journal(const MemoryWanted& wanted) {
   struct statvfs space {};
   if (fstatvfs(directory_, &space) != 0) {
@@ -173,34 +196,24 @@ void RingDirectory::remove(unsigned rings) {
   rmdir(path_.c_str());
 }
 
-std::size_t RingDirectory::count_left_over(const std::string& parent, std::size_t& bytes) {
-  bytes = 0;
-  std::size_t count = 0;
-  const OpenDirectory all = open_directory(parent);
-  if (all == nullptr) {
-    return 0;
+std::string RingDirectory::description(const config::Config& config) const {
+  const auto kib = [](std::uint64_t bytes) { return std::to_string(bytes >> 10) + " KiB"; };
+  if (journal_ != nullptr) {
+    const bool is_less =
+        share_.journal_bytes < config.journal_bytes || share_.ring_bytes < config.ring_bytes;
+    return ", rings " + path_ + " (if the process dies: ringside recover" +
+           (is_less ? "; a journal of " + kib(share_.journal_bytes) + " and rings of " +
+                          kib(share_.ring_bytes) + ", since " + std::to_string(free_bytes_ >> 20) +
+                          " MiB were free"
+                    : std::string()) +
+           ")";
   }
-  while (const dirent* entry = readdir(all.get())) {
-    const std::string_view name(entry->d_name);
-    if (!name.starts_with("ringside.") || !name.ends_with(journal::kRingsSuffix)) {
-      continue;
-    }
-    const std::string path = parent + "/" + std::string(name);
-    if (!is_left_over(path, name)) {
-      continue;
-    }
-    ++count;
-    if (const OpenDirectory files = open_directory(path); files != nullptr) {
-      while (const dirent* inside = readdir(files.get())) {
-        struct stat about {};
-        if (fstatat(dirfd(files.get()), inside->d_name, &about, AT_SYMLINK_NOFOLLOW) == 0 &&
-            S_ISREG(about.st_mode)) {
-          bytes += static_cast<std::size_t>(about.st_blocks) * 512;
-        }
-      }
-    }
-  }
-  return count;
+  return " (rings in memory, " + (config.ring_directory.empty() ? "as asked" : rings_made_.text()) +
+         ": a process that is killed loses about the last second" +
+         (!config.control ? std::string()
+          : is_open()     ? "; control socket in " + path_
+                          : "; no control socket, " + control_made_.text()) +
+         ")";
 }
 
 }  // namespace ringside::session

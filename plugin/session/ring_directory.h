@@ -1,15 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The directory of this process in memory (tmpfs), `<stem of the trace's name>.rings` in
-// RINGSIDE_RING_DIR. It holds the rings' files and the journal, so that they outlive the process,
-// and the control socket. A lock on the journal, which the kernel drops at the process's death,
-// says that it is in use. If there is no memory for files, the journal is empty.
+// The directory of this process outside the trace, `<stem of the trace's name>.rings` in
+// RINGSIDE_RING_DIR, in memory (tmpfs). It holds the rings' files and the journal, so that they
+// outlive the process, and the control socket. A lock on the journal, which the kernel drops at the
+// process's death, says that it is in use. If there is no memory for files, the journal is empty.
+// Where that directory cannot be made or is not wanted, one elsewhere has the socket alone.
 #ifndef RINGSIDE_PLUGIN_SESSION_RING_DIRECTORY_H
 #define RINGSIDE_PLUGIN_SESSION_RING_DIRECTORY_H
 
 #include <string>
 #include <sys/types.h>
 
+#include "plugin/config/config.h"
 #include "plugin/result/result.h"
 #include "plugin/session/memory_share.h"
 
@@ -22,13 +24,10 @@ class RingDirectory {
   RingDirectory& operator=(const RingDirectory&) = delete;
   ~RingDirectory();
 
-  /// Makes the directory, private to the user, and the journal in it, and locks the journal.
-  /// Fails with the system's error, for instance if there is no such parent, or no permission.
-  Result create(const std::string& parent, const std::string& stem);
-
-  /// Then maps the journal. Fails with ENOSPC if there is no memory for it beside NCCL's own, else
-  /// with the system's error.
-  Result map_journal(const MemoryWanted& wanted);
+  /// Makes the directory, once, private to the user; `stem` is the trace's name without its ending.
+  /// Returns what is to be said of processes that have died and left rings, or "". Before the drain
+  /// thread begins; from then on any thread may read, and the drain thread calls keep_lock().
+  std::string make(const config::Config& config, const std::string& stem);
 
   bool is_open() const { return directory_ >= 0; }
   const std::string& path() const { return path_; }
@@ -36,7 +35,10 @@ class RingDirectory {
   void* journal() const { return journal_; }  ///< NULL: there is none
   /// The bytes that this process may take there; all zeros without a journal.
   const MemoryShare& share() const { return share_; }
-  std::uint64_t free_bytes() const { return free_bytes_; }  ///< when that was found out
+
+  /// Says for the line at load where the rings and the control socket are, and why they are not
+  /// elsewhere.
+  std::string description(const config::Config& config) const;
 
   /// Takes the lock again. It is lost whenever anybody in this process opens the journal and closes
   /// it: an application that copies all files it finds, or an older Ringside beside this one.
@@ -47,11 +49,9 @@ class RingDirectory {
   /// child of a fork.
   void remove(unsigned rings);
 
-  /// How many directories in `parent` are of processes of this user that have died, and how many
-  /// bytes they hold.
-  static std::size_t count_left_over(const std::string& parent, std::size_t& bytes);
-
  private:
+  Result create(const std::string& parent, const std::string& stem);
+  Result map_journal(const MemoryWanted& wanted);
   Result fail(int error);
 
   std::string path_;
@@ -60,7 +60,8 @@ class RingDirectory {
   pid_t owner_ = 0;
   void* journal_ = nullptr;
   MemoryShare share_;
-  std::uint64_t free_bytes_ = 0;
+  std::uint64_t free_bytes_ = 0;  ///< when the share was found
+  Result rings_made_, control_made_;
 };
 
 }  // namespace ringside::session

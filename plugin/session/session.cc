@@ -11,11 +11,10 @@
 #include <utility>
 
 #include "plugin/nvtx/markers.h"
-#include "plugin/posix/own_descriptor.h"
+#include "plugin/posix/descriptors.h"
 #include "plugin/record/recorder.h"
 #include "plugin/result/result.h"
 #include "plugin/session/announcement.h"
-#include "plugin/session/fork_order.h"
 #include "plugin/topology/gpu_identity.h"
 
 namespace ringside::session {
@@ -113,15 +112,14 @@ void Session::prepare_rings() {
   std::call_once(rings_made_, [&] {
     g_is_used.store(true, std::memory_order_release);
     posix::take_standard_numbers();  // what libraries open for us has none of them either
-    left_over = directories_.make(config_, std::string(base_name(writer_.path())));
-    const RingDirectory& rings = directories_.rings();
-    if (rings.journal() != nullptr) {
-      const MemoryShare& share = rings.share();
-      writer_.keep_journal(rings.journal(), share.journal_bytes);
+    left_over = directory_.make(config_, std::string(base_name(writer_.path())));
+    if (directory_.journal() != nullptr) {
+      const MemoryShare& share = directory_.share();
+      writer_.keep_journal(directory_.journal(), share.journal_bytes);
       if (share.has_flight_recorder) {
-        writer_.keep_segments_in(rings.path());
+        writer_.keep_segments_in(directory_.path());
       }
-      record::g_recorder.rings().set_directory(rings.descriptor(), share.ring_bytes,
+      record::g_recorder.rings().set_directory(directory_.descriptor(), share.ring_bytes,
                                                share.rings_bytes);
     }
     record::g_recorder.rings().keep_rings();
@@ -157,7 +155,7 @@ void* Session::open_communicator(const record::CommunicatorInit& init) {
     notes_.tell(std::move(opened));
     if (!is_announced_) {
       is_announced_ = true;
-      lines = announcement(config_, recording_, directories_, writer_.path());
+      lines = announcement(config_, recording_, directory_, writer_.path());
     }
     if (!ensure_thread()) {
       lines.push_back({true, "no thread could be started to write the trace: nothing is recorded"});

@@ -25,9 +25,9 @@
 #include "plugin/drain/trace_writer.h"
 #include "plugin/posix/log.h"
 #include "plugin/record/host_side.h"
-#include "plugin/session/directories.h"
 #include "plugin/session/notes.h"
 #include "plugin/session/recording.h"
+#include "plugin/session/ring_directory.h"
 #include "plugin/threads/mutex.h"
 #include "ringside/ringside.h"
 
@@ -76,8 +76,8 @@ class Session {
   bool tell_drain_thread(Note note);
   /// Any thread may call those of its functions that its header names so.
   const drain::TraceWriter& writer() const { return writer_; }
-  /// They are made before the drain thread begins.
-  Directories& directories() { return directories_; }
+  /// It is made before the drain thread begins.
+  RingDirectory& directory() { return directory_; }
 
   // The drain thread.
   /// Waits until something is to be done, or for a while: `idle_wait` if nothing is recorded, else
@@ -130,7 +130,7 @@ class Session {
   posix::Log& log_;
   drain::TraceWriter& writer_;  ///< the drain thread's, but for what its header says
   const std::function<bool()> start_thread_;
-  Directories directories_;
+  RingDirectory directory_;
   std::once_flag rings_made_, markers_made_;
 
   threads::Mutex mutex_;

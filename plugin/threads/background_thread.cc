@@ -14,8 +14,8 @@
 #include <string_view>
 #include <unistd.h>
 
-#include "plugin/posix/held_signals.h"
-#include "plugin/posix/own_descriptor.h"
+#include "plugin/posix/descriptors.h"
+#include "plugin/posix/undisturbed.h"
 
 namespace ringside::threads {
 namespace {

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "plugin/topology/gpu_reader.h"
-
 #include <algorithm>
 #include <array>
 #include <cstring>
 
 #include "plugin/topology/gpu_identity.h"
+#include "plugin/topology/readers.h"
 
 namespace ringside::topology {
 namespace {

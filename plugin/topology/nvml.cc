@@ -16,27 +16,9 @@ bool Nvml::open(std::string& error) {
     function =
         reinterpret_cast<std::remove_reference_t<decltype(function)>>(dlsym(library, symbol));
   };
-  find(error_string, "nvmlErrorString");
-  find(system_driver_version, "nvmlSystemGetDriverVersion");
-  find(device_count, "nvmlDeviceGetCount_v2");
-  find(device_by_index, "nvmlDeviceGetHandleByIndex_v2");
-  find(pci_info, "nvmlDeviceGetPciInfo_v3");
-  find(uuid, "nvmlDeviceGetUUID");
-  find(name, "nvmlDeviceGetName");
-  find(compute_capability, "nvmlDeviceGetCudaComputeCapability");
-  find(max_clock, "nvmlDeviceGetMaxClockInfo");
-  find(memory_bus_width, "nvmlDeviceGetMemoryBusWidth");
-  find(pcie_generation, "nvmlDeviceGetCurrPcieLinkGeneration");
-  find(pcie_width, "nvmlDeviceGetCurrPcieLinkWidth");
-  find(max_pcie_generation, "nvmlDeviceGetMaxPcieLinkGeneration");
-  find(max_pcie_width, "nvmlDeviceGetMaxPcieLinkWidth");
-  find(field_values, "nvmlDeviceGetFieldValues");
-  find(fabric_info, "nvmlDeviceGetGpuFabricInfoV");
-  find(link_state, "nvmlDeviceGetNvLinkState");
-  find(link_version, "nvmlDeviceGetNvLinkVersion");
-  find(link_remote_type, "nvmlDeviceGetNvLinkRemoteDeviceType");
-  find(link_remote_pci, "nvmlDeviceGetNvLinkRemotePciInfo_v2");
-  find(link_errors, "nvmlDeviceGetNvLinkErrorCounter");
+#define RINGSIDE_NVML_FIND(result, name, symbol, ...) find(name, symbol);
+  RINGSIDE_NVML_FUNCTIONS(RINGSIDE_NVML_FIND)
+#undef RINGSIDE_NVML_FIND
   int (*init)() = nullptr;
   find(init, "nvmlInit_v2");
   if (init == nullptr || device_count == nullptr || device_by_index == nullptr) {

@@ -11,6 +11,32 @@
 
 namespace ringside::topology {
 
+/// NVML's functions: type of the result, name here, name in the library, arguments.
+#define RINGSIDE_NVML_FUNCTIONS(FUNCTION)                                                        \
+  FUNCTION(const char*, error_string, "nvmlErrorString", int)                                    \
+  FUNCTION(int, system_driver_version, "nvmlSystemGetDriverVersion", char*, unsigned)            \
+  FUNCTION(int, device_count, "nvmlDeviceGetCount_v2", unsigned*)                                \
+  FUNCTION(int, device_by_index, "nvmlDeviceGetHandleByIndex_v2", unsigned, Device*)             \
+  FUNCTION(int, pci_info, "nvmlDeviceGetPciInfo_v3", Device, PciInfo*)                           \
+  FUNCTION(int, uuid, "nvmlDeviceGetUUID", Device, char*, unsigned)                              \
+  FUNCTION(int, name, "nvmlDeviceGetName", Device, char*, unsigned)                              \
+  FUNCTION(int, compute_capability, "nvmlDeviceGetCudaComputeCapability", Device, int*, int*)    \
+  FUNCTION(int, max_clock, "nvmlDeviceGetMaxClockInfo", Device, int, unsigned*)                  \
+  FUNCTION(int, memory_bus_width, "nvmlDeviceGetMemoryBusWidth", Device, unsigned*)              \
+  FUNCTION(int, pcie_generation, "nvmlDeviceGetCurrPcieLinkGeneration", Device, unsigned*)       \
+  FUNCTION(int, pcie_width, "nvmlDeviceGetCurrPcieLinkWidth", Device, unsigned*)                 \
+  FUNCTION(int, max_pcie_generation, "nvmlDeviceGetMaxPcieLinkGeneration", Device, unsigned*)    \
+  FUNCTION(int, max_pcie_width, "nvmlDeviceGetMaxPcieLinkWidth", Device, unsigned*)              \
+  FUNCTION(int, field_values, "nvmlDeviceGetFieldValues", Device, int, FieldValue*)              \
+  FUNCTION(int, fabric_info, "nvmlDeviceGetGpuFabricInfoV", Device, FabricInfo*)                 \
+  FUNCTION(int, link_state, "nvmlDeviceGetNvLinkState", Device, unsigned, int*)                  \
+  FUNCTION(int, link_version, "nvmlDeviceGetNvLinkVersion", Device, unsigned, unsigned*)         \
+  FUNCTION(int, link_remote_type, "nvmlDeviceGetNvLinkRemoteDeviceType", Device, unsigned, int*) \
+  FUNCTION(int, link_remote_pci, "nvmlDeviceGetNvLinkRemotePciInfo_v2", Device, unsigned,        \
+           PciInfo*)                                                                             \
+  FUNCTION(int, link_errors, "nvmlDeviceGetNvLinkErrorCounter", Device, unsigned, int,           \
+           unsigned long long*)
+
 class Nvml {
  public:
   using Device = void*;
@@ -55,27 +81,9 @@ class Nvml {
   std::string text_of(int result) const;
 
   // The library's functions. One that it lacks is NULL; the reader leaves that value unknown.
-  const char* (*error_string)(int) = nullptr;
-  int (*system_driver_version)(char*, unsigned) = nullptr;
-  int (*device_count)(unsigned*) = nullptr;
-  int (*device_by_index)(unsigned, Device*) = nullptr;
-  int (*pci_info)(Device, PciInfo*) = nullptr;
-  int (*uuid)(Device, char*, unsigned) = nullptr;
-  int (*name)(Device, char*, unsigned) = nullptr;
-  int (*compute_capability)(Device, int*, int*) = nullptr;
-  int (*max_clock)(Device, int, unsigned*) = nullptr;
-  int (*memory_bus_width)(Device, unsigned*) = nullptr;
-  int (*pcie_generation)(Device, unsigned*) = nullptr;
-  int (*pcie_width)(Device, unsigned*) = nullptr;
-  int (*max_pcie_generation)(Device, unsigned*) = nullptr;
-  int (*max_pcie_width)(Device, unsigned*) = nullptr;
-  int (*field_values)(Device, int, FieldValue*) = nullptr;
-  int (*fabric_info)(Device, FabricInfo*) = nullptr;
-  int (*link_state)(Device, unsigned, int*) = nullptr;
-  int (*link_version)(Device, unsigned, unsigned*) = nullptr;
-  int (*link_remote_type)(Device, unsigned, int*) = nullptr;
-  int (*link_remote_pci)(Device, unsigned, PciInfo*) = nullptr;
-  int (*link_errors)(Device, unsigned, int, unsigned long long*) = nullptr;
+#define RINGSIDE_NVML_MEMBER(result, name, symbol, ...) result (*name)(__VA_ARGS__) = nullptr;
+  RINGSIDE_NVML_FUNCTIONS(RINGSIDE_NVML_MEMBER)
+#undef RINGSIDE_NVML_MEMBER
 };
 
 }  // namespace ringside::topology

@@ -3,11 +3,9 @@
 
 #include <cstdlib>
 #include <unistd.h>
-#include <utility>
 
 #include "plugin/threads/background_thread.h"
-#include "plugin/topology/gpu_reader.h"
-#include "plugin/topology/sysfs_reader.h"
+#include "plugin/topology/readers.h"
 
 namespace ringside::topology {
 namespace {

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "plugin/topology/sysfs_reader.h"
-
 #include <algorithm>
 #include <array>
 #include <charconv>
 #include <filesystem>
 #include <fstream>
 #include <tuple>
+
+#include "plugin/topology/readers.h"
 
 namespace ringside::topology {
 namespace {

@@ -10,10 +10,8 @@
 
 #include "plugin/export/lines/chrome_trace.h"
 #include "plugin/journal/journal.h"
-#include "plugin/record/marks.h"
 #include "plugin/record/names.h"
 #include "plugin/record/ring.h"
-#include "plugin/recover/last_account.h"
 #include "plugin/recover/replay.h"
 #include "test/fuzz/input.h"
 

@@ -47,6 +47,8 @@ class GpuClocks {
   /// The fits that kernels placed since the last call rest on, if they differ by more than a
   /// microsecond from the fit returned before. Their lines must precede those of the kernels.
   std::vector<ChangedFit> take_changed_fits() { return std::exchange(changed_, {}); }
+  /// The last of these fits by context.
+  const std::map<std::uint32_t, GpuClockFit>& last_fits() const { return last_fits_; }
 
  private:
   GpuClock& clock(std::uint32_t context);

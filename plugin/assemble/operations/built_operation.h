@@ -11,7 +11,7 @@
 #include "plugin/assemble/clocks/gpu_clocks.h"
 #include "plugin/assemble/operations/open_operation.h"
 #include "plugin/assemble/operations/progress.h"
-#include "plugin/assemble/row_writer.h"
+#include "plugin/assemble/sink.h"
 
 namespace ringside::assemble {
 

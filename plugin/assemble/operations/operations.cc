@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "plugin/assemble/operations/operations.h"
 
-#include <algorithm>
-
 #include "plugin/assemble/message_bytes.h"
 #include "plugin/record/encode.h"
 

@@ -5,6 +5,8 @@
 #ifndef RINGSIDE_PLUGIN_ASSEMBLE_OPERATIONS_RECORDING_HISTORY_H
 #define RINGSIDE_PLUGIN_ASSEMBLE_OPERATIONS_RECORDING_HISTORY_H
 
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
@@ -28,8 +30,19 @@ class RecordingHistory {
     std::int64_t since_ns;
     std::uint32_t value;
   };
-  static void add(std::vector<Change>& changes, Change change);
-  static std::uint32_t at(const std::vector<Change>& changes, std::int64_t ts_ns);
+  static void add(std::vector<Change>& changes, Change change) {
+    // An event that is older than all changes kept gets the value of the oldest one.
+    constexpr std::size_t kMostChanges = 4096;
+    if (changes.size() == kMostChanges) {
+      changes.erase(changes.begin(), changes.begin() + kMostChanges / 2);
+    }
+    changes.push_back(change);
+  }
+  static std::uint32_t at(const std::vector<Change>& changes, std::int64_t ts_ns) {
+    const auto found = std::find_if(changes.rbegin(), changes.rend(),
+                                    [ts_ns](const Change& of) { return of.since_ns <= ts_ns; });
+    return found != changes.rend() ? found->value : changes.empty() ? 0 : changes.front().value;
+  }
 
   std::vector<Change> windows_;
   std::vector<Change> types_;

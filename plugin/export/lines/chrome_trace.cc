@@ -9,18 +9,20 @@
 namespace ringside::exporting {
 namespace {
 
+using assemble::kUnknownTime;
+
 void string_list(JsonText& line, const std::vector<std::string_view>& texts) {
   line.raw("[");
-  for (std::size_t i = 0; i < texts.size(); ++i) {
-    line.raw(i == 0 ? "" : ",").string(texts[i]);
+  for (const std::string_view text : texts) {
+    line.next().string(text);
   }
   line.raw("]");
 }
 
 void string_map(JsonText& line, const std::vector<std::pair<std::string, std::string>>& pairs) {
   line.raw("{");
-  for (std::size_t i = 0; i < pairs.size(); ++i) {
-    line.raw(i == 0 ? "" : ",").string(pairs[i].first).raw(":").string(pairs[i].second);
+  for (const auto& [name, value] : pairs) {
+    line.next().string(name).raw(":").string(value);
   }
   line.raw("}");
 }
@@ -50,27 +52,21 @@ void ChromeTrace::begin(const ProcessFacts& facts, bool dump) {
   lines_.set_process(facts.pid, facts.run_id);
   JsonText& line = lines_.begin_metadata(schema::kLineTrace, "[");
   line.raw("\"format_version\":").integer(schema::kFormatVersion);
-  line.member_string("plugin_version", facts.plugin_version).member_hex("run_id", facts.run_id);
-  if (dump) {
-    line.member_true("dump");
-  }
-  line.member("segment", facts.segment)
+  line.member_string("plugin_version", facts.plugin_version)
+      .member_hex("run_id", facts.run_id)
+      .member_if(dump, "dump")
+      .member("segment", facts.segment)
       .member("segment_start_ns", facts.segment_start_ns)
       .member_string("job", facts.job)
       .member_string("host", facts.host)
       .member_string("boot_id", facts.boot_id)
-      .member("pid", facts.pid);
-  if (facts.launcher_rank >= 0) {
-    line.member("launcher_rank", facts.launcher_rank)
-        .member_string("launcher_rank_from", facts.launcher_rank_from);
-  }
-  line.member("base_time_s", facts.base_time_s).member("start_ns", facts.start_ns);
-  line.key("nccl_version");
-  if (facts.nccl_version != 0) {
-    line.string(nccl_version_text(facts.nccl_version));
-  } else {
-    line.raw("null");
-  }
+      .member("pid", facts.pid)
+      .member_unless(-1, "launcher_rank", facts.launcher_rank)
+      .member_text("launcher_rank_from", facts.launcher_rank_from)
+      .member("base_time_s", facts.base_time_s)
+      .member("start_ns", facts.start_ns)
+      .key("nccl_version");
+  facts.nccl_version != 0 ? line.string(nccl_version_text(facts.nccl_version)) : line.raw("null");
   line.member("abi", facts.abi_version).member_string("clock", facts.clock);
   string_list(line.key("events"), facts.events);
   if (facts.sampled_of > 1) {
@@ -81,11 +77,9 @@ void ChromeTrace::begin(const ProcessFacts& facts, bool dump) {
   lines_.end();
   first_line_ = line.text();
 
-  std::string name;
-  if (facts.launcher_rank >= 0) {
-    name = "rank " + std::to_string(facts.launcher_rank) + " ";
-  }
-  name += facts.launcher_rank >= 0 ? "on " + facts.host : facts.host;
+  const std::string name = facts.launcher_rank >= 0
+                               ? "rank " + std::to_string(facts.launcher_rank) + " on " + facts.host
+                               : facts.host;
   lines_.begin_metadata("process_name").raw("\"name\":").string(name);
   lines_.end();
   lines_.begin_metadata("process_sort_index")
@@ -96,31 +90,22 @@ void ChromeTrace::begin(const ProcessFacts& facts, bool dump) {
 
 void ChromeTrace::end(std::int64_t ts_ns, std::uint64_t operations, const TraceEnd& how) {
   JsonText& line = lines_.begin_metadata(schema::kLineEnd);
-  line.raw("\"ts_ns\":").integer(ts_ns).member("operations", operations);
-  if (how.next_segment != 0) {
-    line.member("next_segment", how.next_segment);
-  }
-  if (how.recovered) {
-    line.member_true("recovered");
-  }
-  if (how.silent_ns) {
-    line.member("silent_ns", *how.silent_ns);
-  }
-  if (how.marks_lost) {
-    line.member("marks_lost", *how.marks_lost);
-  }
-  if (how.ranges_lost) {
-    line.member("ranges_lost", *how.ranges_lost);
-  }
+  line.raw("\"ts_ns\":")
+      .integer(ts_ns)
+      .member("operations", operations)
+      .member_unless(0, "next_segment", how.next_segment)
+      .member_if(how.recovered, "recovered")
+      .member_known("silent_ns", how.silent_ns)
+      .member_known("marks_lost", how.marks_lost)
+      .member_known("ranges_lost", how.ranges_lost);
   lines_.end_file();
 }
 
 void ChromeTrace::thread(std::int32_t tid, std::string_view name) {
   lines_.begin()
-      .raw("{\"ph\":\"M\",\"name\":\"thread_name\",\"pid\":")
-      .integer(lines_.pid())
-      .raw(",\"tid\":")
-      .integer(tid)
+      .raw("{\"ph\":\"M\",\"name\":\"thread_name\"")
+      .member("pid", lines_.pid())
+      .member("tid", tid)
       .raw(",\"ts\":0,\"args\":{\"name\":")
       .string(name.empty() ? "thread" : name);
   lines_.end();
@@ -133,12 +118,7 @@ void ChromeTrace::communicator(const assemble::Communicator& communicator) {
   if (communicator.has_hash) {
     line.member_hex("comm", communicator.hash);
   }
-  if (!communicator.name.empty()) {
-    line.member_string("name", communicator.name);
-  }
-  if (communicator.name_is_cut) {
-    line.member_true("name_cut");
-  }
+  line.member_text("name", communicator.name).member_if(communicator.name_is_cut, "name_cut");
   if (communicator.rank_known) {
     line.member("rank", communicator.rank);
   }
@@ -153,32 +133,27 @@ void ChromeTrace::communicator(const assemble::Communicator& communicator) {
   if (communicator.is_unsampled) {
     line.key("unsampled").raw("[\"coll\"]");
   }
-  line.member("created_ns", communicator.created_ns);
-  if (communicator.finalized_ns != assemble::kUnknownTime) {
-    line.member("finalized_ns", communicator.finalized_ns);
-  }
+  line.member("created_ns", communicator.created_ns)
+      .member_unless(kUnknownTime, "finalized_ns", communicator.finalized_ns);
   lines_.end();
 }
 
 void ChromeTrace::clock(const record::ClockReading& reading, std::int64_t ts_ns,
                         const assemble::ClockStep& step, const record::RealtimeError& error) {
   JsonText& line = lines_.begin_metadata(schema::kLineClock);
-  line.raw("\"ts_ns\":").integer(ts_ns);
-  line.member_hex("realtime_ns", reading.realtime_ns)
+  line.raw("\"ts_ns\":")
+      .integer(ts_ns)
+      .member_hex("realtime_ns", reading.realtime_ns)
       .member_hex("monotonic_ns", reading.monotonic_ns)
       .member("uncertainty_ns", reading.uncertainty_ns);
   if (step.size_ns != 0) {
     line.member("step_ns", step.size_ns).member("step_after_ns", step.after_ns);
   }
   if (error.is_known) {
-    line.key("synchronised").raw(error.is_synchronised ? "true" : "false");
+    line.member_bool("synchronised", error.is_synchronised);
   }
-  if (error.estimated_ns != 0) {
-    line.member("estimated_error_ns", error.estimated_ns);
-  }
-  if (error.most_ns != 0) {
-    line.member("maximum_error_ns", error.most_ns);
-  }
+  line.member_unless(0, "estimated_error_ns", error.estimated_ns)
+      .member_unless(0, "maximum_error_ns", error.most_ns);
   lines_.end();
 }
 
@@ -194,24 +169,19 @@ void ChromeTrace::gpu_clock(std::uint32_t context, const assemble::GpuClockFit& 
 
 void ChromeTrace::window(const Window& window, bool repeated) {
   JsonText& line = lines_.begin_metadata(schema::kLineWindow);
-  line.raw("\"window\":").integer(window.number);
-  line.member("start_ns", window.start_ns);
-  if (window.changed_ns != assemble::kUnknownTime) {
-    line.member("changed_ns", window.changed_ns);
-  }
-  if (window.end_ns != assemble::kUnknownTime) {
-    line.member("end_ns", window.end_ns);
-  }
+  line.raw("\"window\":")
+      .integer(window.number)
+      .member("start_ns", window.start_ns)
+      .member_unless(kUnknownTime, "changed_ns", window.changed_ns)
+      .member_unless(kUnknownTime, "end_ns", window.end_ns);
   string_list(line.key("events"), window.events);
-  if (window.mask_changed) {
-    line.member_true("mask_changed");
-  }
+  line.member_if(window.mask_changed, "mask_changed");
   lines_.end();
   if (repeated) {
     return;
   }
-  const bool has_ended = window.end_ns != assemble::kUnknownTime;
-  const bool has_changed = window.changed_ns != assemble::kUnknownTime;
+  const bool has_ended = window.end_ns != kUnknownTime;
+  const bool has_changed = window.changed_ns != kUnknownTime;
   mark_process(has_ended     ? window.end_ns
                : has_changed ? window.changed_ns
                              : window.start_ns,
@@ -230,35 +200,28 @@ void ChromeTrace::row(const assemble::Row& row, const assemble::Tally& tally) {
 
 void ChromeTrace::account(const assemble::Account& account, std::int64_t ts_ns, bool final) {
   JsonText& line = lines_.begin_metadata(schema::kLineAccount);
-  line.raw("\"ts_ns\":").integer(ts_ns);
-  line.key("final").raw(final ? "true" : "false");
-  line.key("by_type").raw("{");
-  bool first_type = true;
+  line.raw("\"ts_ns\":").integer(ts_ns).member_bool("final", final).key("by_type").raw("{");
   for (std::size_t i = 0; i < account.by_type.size(); ++i) {
     const assemble::TypeAccount& of = account.by_type[i];
     if (of.produced == 0) {
       continue;
     }
-    line.raw(first_type ? "" : ",").string(assemble::kTypeNames[i]);
-    line.raw(":{\"produced\":").integer(of.produced);
-    first_type = false;
+    line.next().string(assemble::kTypeNames[i]).raw(":{\"produced\":").integer(of.produced);
     for (const assemble::Fate& fate : assemble::kFates) {
-      if (of.*fate.count != 0) {
-        line.member(fate.name, of.*fate.count);
-      }
+      line.member_unless(0, fate.name, of.*fate.count);
     }
     line.raw("}");
   }
   line.raw("}");
-  bool first_given_up = true;
-  for (std::size_t i = 0; i < account.given_up.size(); ++i) {
-    if (account.given_up[i] != 0) {
-      first_given_up ? line.key("given_up").raw("{") : line.raw(",");
-      line.string(assemble::kTypeNames[i]).raw(":").integer(account.given_up[i]);
-      first_given_up = false;
+  if (account.given_up != assemble::TypeCounts{}) {
+    line.key("given_up").raw("{");
+    for (std::size_t i = 0; i < account.given_up.size(); ++i) {
+      if (account.given_up[i] != 0) {
+        line.next().string(assemble::kTypeNames[i]).raw(":").integer(account.given_up[i]);
+      }
     }
+    line.raw("}");
   }
-  line.raw(first_given_up ? "" : "}");
   lines_.end();
 }
 
@@ -277,33 +240,26 @@ void ChromeTrace::mark_process(std::int64_t ts_ns, std::string_view text) {
 
 void ChromeTrace::range_begins(const assemble::Mark& mark) {
   JsonText& line = lines_.begin_metadata(schema::kLineMark);
-  line.raw("\"mark\":").integer(mark.id);
-  line.member_string("name", mark.text).member("tid", mark.tid);
-  if (!mark.source.empty()) {
-    line.member_string("source", mark.source);
-  }
-  if (mark.is_range) {
-    line.member_true("range");
-  }
-  line.member("start_ns", mark.start_ns);
-  if (mark.end_ns != assemble::kUnknownTime && !mark.in_flight) {
-    line.member("end_ns", mark.end_ns);
-  }
+  line.raw("\"mark\":")
+      .integer(mark.id)
+      .member_string("name", mark.text)
+      .member("tid", mark.tid)
+      .member_text("source", mark.source)
+      .member_if(mark.is_range, "range")
+      .member("start_ns", mark.start_ns)
+      .member_unless(kUnknownTime, "end_ns", mark.in_flight ? kUnknownTime : mark.end_ns);
   lines_.end();
 }
 
 void ChromeTrace::write_instant(const assemble::Mark& mark, const assemble::Tally& tally) {
   lines_.begin()
       .raw("{\"ph\":\"i\",\"cat\":\"mark\",\"s\":\"")
-      .raw(mark.id == 0 ? "p" : "t")
-      .raw("\",\"pid\":")
-      .integer(lines_.pid())
-      .raw(",\"tid\":")
-      .integer(mark.tid)
-      .raw(",\"ts\":")
+      .raw(mark.id == 0 ? "p\"" : "t\"")
+      .member("pid", lines_.pid())
+      .member("tid", mark.tid)
+      .key("ts")
       .microseconds(mark.start_ns)
-      .raw(",\"name\":")
-      .string(mark.text)
+      .member_string("name", mark.text)
       .raw(",\"args\":{");
   lines_.end(tally);
 }
@@ -314,13 +270,10 @@ void ChromeTrace::write_range(const assemble::Mark& mark, const assemble::Tally&
       mark.nests
           ? lines_.begin_slice(schema::kCategoryMark, mark.text, mark.tid, mark.start_ns, end_ns)
           : lines_.begin_async(schema::kCategoryMark, mark.text, mark.id, mark.tid, mark.start_ns);
-  line.raw(",\"args\":{\"mark\":").integer(mark.id);
-  if (!mark.source.empty()) {
-    line.member_string("source", mark.source);
-  }
-  if (mark.in_flight) {
-    line.member_true("in_flight");
-  }
+  line.raw(",\"args\":{\"mark\":")
+      .integer(mark.id)
+      .member_text("source", mark.source)
+      .member_if(mark.in_flight, "in_flight");
   lines_.end(tally);
   if (!mark.nests) {
     lines_.end_async(schema::kCategoryMark, mark.text, mark.id, mark.tid, end_ns);

@@ -10,19 +10,43 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "plugin/assemble/account.h"
 #include "plugin/assemble/clocks/clock_model.h"
 #include "plugin/assemble/sink.h"
 #include "plugin/export/lines/line_writer.h"
-#include "plugin/export/lines/machine_lines.h"
-#include "plugin/export/lines/process_facts.h"
 #include "plugin/export/lines/row_lines.h"
 #include "plugin/export/lines/row_names.h"
 #include "plugin/record/clock.h"
+#include "plugin/topology/machine.h"
 
 namespace ringside::exporting {
+
+/// The facts of the process in the first line of a trace. drain/process_info fills them in.
+struct ProcessFacts {
+  std::string plugin_version;
+  std::uint64_t run_id = 0;
+  std::string job, host, boot_id;
+  int pid = 0;
+  int launcher_rank = -1;  ///< -1: the launcher set none
+  std::string launcher_rank_from;
+  std::int64_t base_time_s = 0;
+  std::int64_t start_ns = 0;
+  std::uint32_t segment = 1;  ///< number of this file's segment, or of the oldest one in a dump
+  std::int64_t segment_start_ns = 0;  ///< the file has nothing that was written earlier
+  int nccl_version = 0;               ///< as ncclGetVersion gives it; 0: not known
+  int abi_version = 0;
+  std::string_view clock;
+  std::vector<std::string_view> events;
+  std::uint64_t sampled_of = 1;  ///< the trace has one of so many collectives
+  std::vector<std::pair<std::string, std::string>> config;
+  std::vector<std::pair<std::string, std::string>> environment;
+};
+
+/// Returns "2.29.7" for 22907.
+std::string nccl_version_text(int version);
 
 struct TraceEnd {
   std::uint32_t next_segment = 0;  ///< the number of the segment that goes on; 0: none does
@@ -46,6 +70,10 @@ struct Window {
   bool mask_changed = false;  ///< it ended because other code changed NCCL's activation mask
   std::vector<std::string_view> events;
 };
+
+/// Writes the lines of a reading of the machine: its GPUs, and the ports of its network adapters.
+/// All lines have `ts_ns`, by which a reader knows the lines of one reading.
+void write_machine(LineWriter& lines, std::int64_t ts_ns, const topology::Machine& machine);
 
 class ChromeTrace final : public assemble::Sink {
  public:

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "plugin/export/lines/json_text.h"
 
-#include <algorithm>
 #include <cstring>
 
 namespace ringside::exporting {

@@ -12,7 +12,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string_view>
+#include <type_traits>
 
 namespace ringside::exporting {
 
@@ -74,13 +76,37 @@ class JsonText {
   JsonText& member_hex(std::string_view key, std::uint64_t value) {
     return this->key(key).hex(value);
   }
-  JsonText& member_true(std::string_view key) { return this->key(key).raw("true"); }
+  JsonText& member_bool(std::string_view key, bool value) {
+    return this->key(key).raw(value ? "true" : "false");
+  }
+  // These add the member only if there is something to say: another value than `none`, a text that
+  // is not empty, a value that is known, what is true.
+  template <std::integral T>
+  JsonText& member_unless(std::type_identity_t<T> none, std::string_view key, T value) {
+    return value != none ? member(key, value) : *this;
+  }
+  JsonText& member_text(std::string_view key, std::string_view value) {
+    return value.empty() ? *this : member_string(key, value);
+  }
+  template <std::integral T>
+  JsonText& member_known(std::string_view key, const std::optional<T>& value) {
+    return value ? member(key, *value) : *this;
+  }
+  JsonText& member_hex_unless(std::uint64_t none, std::string_view key, std::uint64_t value) {
+    return value != none ? member_hex(key, value) : *this;
+  }
+  JsonText& member_if(bool is_so, std::string_view key) {
+    return is_so ? this->key(key).raw("true") : *this;
+  }
   JsonText& key(std::string_view key) {
     char* at = append(room(key.size() + 4), ",\"");
     at = append(at, key);
     append(at, "\":");
     return *this;
   }
+
+  /// Begins the next entry of a list or an object: adds a comma, unless it is the first.
+  JsonText& next() { return end_[-1] == '[' || end_[-1] == '{' ? *this : raw(","); }
 
   std::string_view text() const {
     return {buffer_.get(), static_cast<std::size_t>(end_ - buffer_.get())};

@@ -7,12 +7,31 @@
 #define RINGSIDE_PLUGIN_EXPORT_LINES_LINE_WRITER_H
 
 #include <cstdint>
+#include <string>
 #include <string_view>
 
+#include "plugin/assemble/rows.h"
 #include "plugin/export/lines/json_text.h"
-#include "plugin/export/lines/line_sink.h"
 
 namespace ringside::exporting {
+
+/// Takes the lines of a trace: a file, or memory.
+class LineSink {
+ public:
+  /// Adds a line with its newline, and the callbacks that it stands for.
+  virtual void add(std::string_view line, const assemble::Tally& tally) = 0;
+
+ protected:
+  LineSink() = default;
+  LineSink(const LineSink&) = default;
+  LineSink& operator=(const LineSink&) = default;
+  ~LineSink() = default;
+};
+
+struct TextSink final : LineSink {
+  std::string text;
+  void add(std::string_view line, const assemble::Tally&) override { text.append(line); }
+};
 
 class LineWriter {
  public:

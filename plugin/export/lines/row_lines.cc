@@ -13,17 +13,14 @@ namespace {
 
 using assemble::kUnknownTime;
 
-constexpr std::string_view text_of(assemble::OperationKind kind) {
-  constexpr std::string_view kTexts[] = {"coll", "p2p", "ce", "api"};
-  return kTexts[static_cast<std::size_t>(kind)];
-}
-constexpr std::string_view text_of(assemble::TimesFrom from) {
-  constexpr std::string_view kTexts[] = {"gpu", "proxy", "proxy_queue", "enqueue"};
-  return kTexts[static_cast<std::size_t>(from)];
-}
-constexpr std::string_view text_of(assemble::OperationState state) {
-  constexpr std::string_view kTexts[] = {"completed", "started", "enqueued"};
-  return kTexts[static_cast<std::size_t>(state)];
+// Of the enumerators, in order.
+constexpr std::string_view kKinds[] = {"coll", "p2p", "ce", "api"};
+constexpr std::string_view kTimesFrom[] = {"gpu", "proxy", "proxy_queue", "enqueue"};
+constexpr std::string_view kStates[] = {"completed", "started", "enqueued"};
+
+template <typename Enum, std::size_t kSize>
+std::string_view text_of(const std::string_view (&texts)[kSize], Enum value) {
+  return texts[static_cast<std::size_t>(value)];
 }
 
 void add_arguments(JsonText& line, const assemble::Operation& operation,
@@ -40,7 +37,7 @@ void add_arguments(JsonText& line, const assemble::Operation& operation,
   if (communicator.has_size) {
     line.member("nranks", communicator.nranks);
   }
-  line.member_string("kind", text_of(operation.kind)).member_string("func", operation.func);
+  line.member_string("kind", text_of(kKinds, operation.kind)).member_string("func", operation.func);
   if (operation.has_seq && assemble::can_be_told(operation.seq)) {
     line.member("seq", operation.seq);
   }
@@ -57,56 +54,31 @@ void add_arguments(JsonText& line, const assemble::Operation& operation,
   if (operation.kind == OperationKind::kP2p) {
     line.member("peer", operation.root_or_peer);
   }
-  const std::pair<std::string_view, std::string_view> texts[] = {
-      {"algo", operation.algo}, {"proto", operation.proto}, {"variant", operation.variant}};
-  for (const auto& [key, value] : texts) {
-    if (!value.empty()) {
-      line.member_string(key, value);
-    }
-  }
-  const std::pair<std::string_view, int> numbers[] = {{"channels", operation.channels},
-                                                      {"warps", operation.warps},
-                                                      {"gpu_channels", operation.gpu_channels},
-                                                      {"gpu_rejected", operation.gpu_rejected}};
-  for (const auto& [key, value] : numbers) {
-    if (value != 0) {
-      line.member(key, value);
-    }
-  }
-  if (operation.group != 0) {
-    line.member("group", operation.group);
-  }
-  if (operation.stream != 0) {
-    line.member_hex("stream", operation.stream);
-  }
-  if (operation.user_tag != 0) {
-    line.member_hex("user_tag", operation.user_tag);
-  }
-  const std::pair<std::string_view, bool> flags[] = {
-      {"graph", operation.captured},        {"symmetric", operation.symmetric},
-      {"gpu_polled", operation.gpu_polled}, {"start_is_latest", operation.start_is_latest},
-      {"in_flight", operation.in_flight},   {"sampled_out", operation.sampled_out}};
-  for (const auto& [key, value] : flags) {
-    if (value) {
-      line.member_true(key);
-    }
-  }
-  if (operation.sample_of > 1) {
-    line.member("sample_of", operation.sample_of);
-  }
-  line.member("window", operation.window).member("tid", operation.call_tid);
-  const std::pair<std::string_view, std::int64_t> times[] = {
-      {"enqueue_start_ns", operation.enqueue_start_ns},
-      {"enqueue_end_ns", operation.enqueue_end_ns},
-      {"start_ns", operation.start_ns},
-      {"end_ns", operation.end_ns}};
-  for (const auto& [key, value] : times) {
-    if (value != kUnknownTime) {
-      line.member(key, value);
-    }
-  }
-  line.member_string("times_from", text_of(operation.times_from))
-      .member_string("state", text_of(operation.state));
+  line.member_text("algo", operation.algo)
+      .member_text("proto", operation.proto)
+      .member_text("variant", operation.variant)
+      .member_unless(0, "channels", operation.channels)
+      .member_unless(0, "warps", operation.warps)
+      .member_unless(0, "gpu_channels", operation.gpu_channels)
+      .member_unless(0, "gpu_rejected", operation.gpu_rejected)
+      .member_unless(0, "group", operation.group);
+  line.member_hex_unless(0, "stream", operation.stream)
+      .member_hex_unless(0, "user_tag", operation.user_tag)
+      .member_if(operation.captured, "graph")
+      .member_if(operation.symmetric, "symmetric")
+      .member_if(operation.gpu_polled, "gpu_polled")
+      .member_if(operation.start_is_latest, "start_is_latest")
+      .member_if(operation.in_flight, "in_flight")
+      .member_if(operation.sampled_out, "sampled_out")
+      .member_unless(1, "sample_of", operation.sample_of)
+      .member("window", operation.window)
+      .member("tid", operation.call_tid)
+      .member_unless(kUnknownTime, "enqueue_start_ns", operation.enqueue_start_ns)
+      .member_unless(kUnknownTime, "enqueue_end_ns", operation.enqueue_end_ns)
+      .member_unless(kUnknownTime, "start_ns", operation.start_ns)
+      .member_unless(kUnknownTime, "end_ns", operation.end_ns)
+      .member_string("times_from", text_of(kTimesFrom, operation.times_from))
+      .member_string("state", text_of(kStates, operation.state));
 }
 
 }  // namespace
@@ -114,18 +86,14 @@ void add_arguments(JsonText& line, const assemble::Operation& operation,
 JsonText& RowLines::begin(std::string_view category, std::string_view name,
                           const assemble::ChildRow& row) {
   JsonText& line = lines_.begin_async(category, name, row.id, row.tid, row.start_ns);
-  line.raw(",\"args\":{\"context\":").integer(row.context);
-  if (row.operation != 0) {
-    line.member("op", row.operation);
-  }
-  return line;
+  return line.raw(",\"args\":{\"context\":")
+      .integer(row.context)
+      .member_unless(0, "op", row.operation);
 }
 
 void RowLines::end(std::string_view category, std::string_view name, const assemble::ChildRow& row,
                    const assemble::Tally& tally) {
-  if (row.in_flight) {
-    lines_.line().member_true("in_flight");
-  }
+  lines_.line().member_if(row.in_flight, "in_flight");
   lines_.end(tally);
   if (row.end_ns != assemble::kUnknownTime && !row.in_flight) {
     lines_.end_async(category, name, row.id, row.tid, std::max(row.end_ns, row.start_ns));
@@ -140,11 +108,9 @@ void RowLines::write(const assemble::ProxyOpRow& row, const assemble::Tally& tal
   if (row.has_bytes) {
     line.member("bytes", row.bytes);
   }
-  if (!row.func.empty()) {
-    line.member_string("func", row.func);
-  }
+  line.member_text("func", row.func);
   if (row.foreign) {
-    line.member_true("foreign")
+    line.member_bool("foreign", true)
         .member("foreign_pid", row.foreign_pid)
         .member_hex("foreign_context", row.foreign_context)
         .member_hex("foreign_parent", row.foreign_parent);
@@ -163,18 +129,11 @@ void RowLines::write(const assemble::StepRow& row, const assemble::Tally& tally)
   if (row.has_bytes) {
     line.member("bytes", row.bytes);
   }
-  const std::pair<std::string_view, std::int64_t> parts[] = {{"gpu_wait_ns", row.gpu_wait_ns},
-                                                             {"peer_wait_ns", row.peer_wait_ns},
-                                                             {"transfer_ns", row.transfer_ns},
-                                                             {"flush_ns", row.flush_ns}};
-  for (const auto& [key, value] : parts) {
-    if (value != 0) {
-      line.member(key, value);
-    }
-  }
-  if (row.unstopped) {
-    line.member_true("unstopped");
-  }
+  line.member_unless(0, "gpu_wait_ns", row.gpu_wait_ns)
+      .member_unless(0, "peer_wait_ns", row.peer_wait_ns)
+      .member_unless(0, "transfer_ns", row.transfer_ns)
+      .member_unless(0, "flush_ns", row.flush_ns)
+      .member_if(row.unstopped, "unstopped");
   end(schema::kCategoryStep, name, row, tally);
 }
 
@@ -184,34 +143,20 @@ void RowLines::write(const assemble::KernelRow& row, const assemble::Tally& tall
       names_.of_channel(row.context, "GPU channel ", row.channel, phase ? " phases" : "");
   const std::string_view category = phase ? schema::kCategoryPhase : schema::kCategoryGpu;
   JsonText& line = begin(category, name, row);
-  if (phase) {
-    line.member("phase", row.phase);
-  }
-  if (row.gpu_start != 0) {
-    line.member_hex("gpu_start", row.gpu_start);
-  }
-  if (row.gpu_stop != 0) {
-    line.member_hex("gpu_stop", row.gpu_stop);
-  }
-  line.member("callback_start_ns", row.callback_start_ns);
-  if (row.callback_stop_ns != assemble::kUnknownTime) {
-    line.member("callback_stop_ns", row.callback_stop_ns);
-  }
-  if (!row.rejected.empty()) {
-    line.member_string("rejected", row.rejected);
-  }
+  line.member_unless(-1, "phase", row.phase);
+  line.member_hex_unless(0, "gpu_start", row.gpu_start)
+      .member_hex_unless(0, "gpu_stop", row.gpu_stop)
+      .member("callback_start_ns", row.callback_start_ns)
+      .member_unless(kUnknownTime, "callback_stop_ns", row.callback_stop_ns)
+      .member_text("rejected", row.rejected);
   end(category, name, row, tally);
 }
 
 void RowLines::write(const assemble::ControlRow& row, const assemble::Tally& tally) {
   const std::string_view name = names_.of_rank(row.context, "proxy thread");
-  JsonText& line = begin(schema::kCategoryControl, name, row);
-  if (!row.state.empty()) {
-    line.member_string("state", row.state);
-  }
-  if (row.appended != 0) {
-    line.member("appended", row.appended);
-  }
+  begin(schema::kCategoryControl, name, row)
+      .member_text("state", row.state)
+      .member_unless(0, "appended", row.appended);
   end(schema::kCategoryControl, name, row, tally);
 }
 
@@ -240,12 +185,11 @@ void RowLines::write(const assemble::CopyEngineRow& row, const assemble::Tally& 
   JsonText& line = begin(schema::kCategoryCopyEngine, name, row);
   line.member_string("type", assemble::type_name(row.type));
   if (row.type == record::EventType::kCeSync) {
-    line.key("complete").raw(row.flag ? "true" : "false").member("nranks", row.number);
+    line.member_bool("complete", row.flag).member("nranks", row.number);
   } else {
     line.member("operations", row.number)
         .member("bytes", row.bytes)
-        .key("intra_sync")
-        .raw(row.flag ? "true" : "false");
+        .member_bool("intra_sync", row.flag);
   }
   end(schema::kCategoryCopyEngine, name, row, tally);
 }
@@ -268,7 +212,7 @@ void RowLines::write(const assemble::OperationRow& row, const assemble::Tally& t
                                       operation.tid, inner_start_ns);
   // The enqueue of an operation that was sampled out is not in the trace.
   if (operation.kind != assemble::OperationKind::kApi && !operation.sampled_out) {
-    line.member_hex("bind_id", lines_.arrow_id(operation.number)).member_true("flow_in");
+    line.member_hex("bind_id", lines_.arrow_id(operation.number)).member_bool("flow_in", true);
   }
   add_arguments(line, operation, *row.communicator);
   lines_.end(tally);
@@ -294,13 +238,10 @@ void RowLines::write(const assemble::Call& call, const assemble::Tally& tally) {
           ? lines_.begin_slice(schema::kCategoryApi, name_, call.tid, call.start_ns, end_ns)
           : lines_.begin_async(schema::kCategoryApi, name_, call.id, call.tid, call.start_ns);
   if (enqueue && !call.sampled_out) {  // the operation's line says the same
-    line.member_hex("bind_id", lines_.arrow_id(call.operation)).member_true("flow_out");
+    line.member_hex("bind_id", lines_.arrow_id(call.operation)).member_bool("flow_out", true);
   }
   line.raw(",\"args\":{\"type\":").string(assemble::type_name(call.type));
-  line.member("id", call.id).member("context", call.context);
-  if (call.operation != 0) {
-    line.member("op", call.operation);
-  }
+  line.member("id", call.id).member("context", call.context).member_unless(0, "op", call.operation);
   if (record::is_call(call.type)) {
     line.member_string("func", call.func);
     if (assemble::can_be_told(call.count)) {
@@ -314,15 +255,9 @@ void RowLines::write(const assemble::Call& call, const assemble::Tally& tally) {
   if (call.type == record::EventType::kGroupApi) {
     line.member("depth", call.root_or_depth);
   }
-  if (call.stream != 0) {
-    line.member_hex("stream", call.stream);
-  }
-  if (call.captured) {
-    line.member_true("graph");
-  }
-  if (call.in_flight) {
-    line.member_true("in_flight");
-  }
+  line.member_hex_unless(0, "stream", call.stream)
+      .member_if(call.captured, "graph")
+      .member_if(call.in_flight, "in_flight");
   lines_.end(tally);
   if (!call.nests) {
     lines_.end_async(schema::kCategoryApi, name_, call.id, call.tid, end_ns);

@@ -19,7 +19,6 @@
 
 using namespace ringside;
 using assemble::InFlight;
-using doors::HangWatch;
 using record::EventId;
 using record::EventState;
 using record::EventType;
@@ -131,32 +130,22 @@ TEST_CASE("an operation that a later one has overtaken has lost its end, and is 
   CHECK(stuck_in(script).empty());
 }
 
-TEST_CASE("the watch looks once a second, or never") {
-  HangWatch off(0);
-  CHECK_FALSE(off.is_due(kSecond));
-  HangWatch watch(0.5);
-  CHECK(watch.limit_ns() == kSecond / 2);
-  CHECK(watch.is_due(kSecond));
-  CHECK_FALSE(watch.is_due(2 * kSecond - 1));
-  CHECK(watch.is_due(2 * kSecond));
-}
-
 TEST_CASE("a stall is told once; the next one of the communicator, and another's, again") {
-  HangWatch watch(1);
+  doors::Stalls reported;
   const auto stuck = [](std::uint32_t context, std::uint64_t number) {
     InFlight made;
     made.operation.context = context;
     made.operation.number = number;
     return made;
   };
-  CHECK(watch.take_unreported({stuck(1, 7)}).size() == 1);
-  CHECK(watch.take_unreported({stuck(1, 7)}).empty());
-  CHECK(watch.take_unreported({}).empty());
-  CHECK(watch.take_unreported({stuck(1, 7)}).empty());
-  const auto another = watch.take_unreported({stuck(1, 7), stuck(2, 8)});
+  CHECK(doors::take_unreported({stuck(1, 7)}, reported).size() == 1);
+  CHECK(doors::take_unreported({stuck(1, 7)}, reported).empty());
+  CHECK(doors::take_unreported({}, reported).empty());
+  CHECK(doors::take_unreported({stuck(1, 7)}, reported).empty());
+  const auto another = doors::take_unreported({stuck(1, 7), stuck(2, 8)}, reported);
   REQUIRE(another.size() == 1);
   CHECK(another[0].operation.context == 2);
-  CHECK(watch.take_unreported({stuck(1, 9), stuck(2, 8)}).size() == 1);
+  CHECK(doors::take_unreported({stuck(1, 9), stuck(2, 8)}, reported).size() == 1);
 }
 
 TEST_CASE("the line names rank, communicator, operation and dump, and stays one line") {

@@ -12,7 +12,7 @@
 
 #include "plugin/assemble/clocks/gpu_clock.h"
 #include "plugin/drain/trace_writer.h"
-#include "plugin/journal/journal_image.h"
+#include "plugin/journal/images.h"
 #include "test/unit/catch.h"
 
 using namespace ringside;

@@ -47,11 +47,21 @@ TEST_CASE("numbers that do not fit into a double are hex strings") {
   CHECK(json.hex(0xFFFFFFFFFFFFFFFFULL).text() == "\"0xffffffffffffffff\"");
 }
 
+TEST_CASE("members with nothing to say are left out, and entries have commas between them") {
+  JsonText json;
+  json.raw("{").next().raw("\"a\":[").next().integer(1).next().integer(2).raw("]");
+  json.member_unless(-1, "b", -1).member_unless(-1, "c", 0).member_text("d", "");
+  json.member_text("e", "x").member_if(false, "f").member_if(true, "g");
+  json.member_known("h", std::optional<int>()).member_known("i", std::optional<int>(3));
+  json.member_bool("j", false).next().raw("\"k\":{").next().raw("}}");
+  CHECK(json.text() == R"({"a":[1,2],"c":0,"e":"x","g":true,"i":3,"j":false,"k":{}})");
+}
+
 TEST_CASE("a text grows as far as it must, and begins anew without what was") {
   JsonText json;
   std::string expected;
   for (int i = 0; i < 3'000; ++i) {
-    json.member("k", i).member_true("yes");
+    json.member("k", i).member_bool("yes", true);
     expected += ",\"k\":" + std::to_string(i) + ",\"yes\":true";
   }
   const std::string_view long_text(expected);

@@ -7,7 +7,7 @@
 #include <new>
 #include <optional>
 
-#include "plugin/journal/journal_image.h"
+#include "plugin/journal/images.h"
 #include "plugin/record/recorder.h"
 #include "plugin/session/session.h"
 #include "test/unit/catch.h"
@@ -73,8 +73,8 @@ TEST_CASE("notes of windows keep their room until they are applied") {
   Log log("stderr");
   Notes notes(log);
   while (notes.has_room_for_start()) {
-    notes.tell(WindowNote{1, 1, true, 1});
-    notes.tell(WindowNote{1, 2, false, 1});
+    notes.tell(WindowNote{1, 1, WindowNote::What::kOpens, 1});
+    notes.tell(WindowNote{1, 2, WindowNote::What::kEnds, 1});
   }
   std::vector<Note> taken;
   const std::size_t windows = notes.take(taken);
@@ -94,15 +94,15 @@ TEST_CASE("a change of a window's events for whose opening memory was too short 
   TraceWriter writer(config);
   const auto memory = std::make_unique<char[]>(journal::Journal::kLeastBytes);
   writer.keep_journal(memory.get(), journal::Journal::kLeastBytes);
-  writer.apply(TypesNote{1, record::g_recorder.ticks(), 2});
-  writer.apply(WindowNote{1, record::g_recorder.ticks(), true, 2});
-  writer.apply(TypesNote{2, record::g_recorder.ticks(), 3});
+  writer.apply(WindowNote{1, record::g_recorder.ticks(), WindowNote::What::kChanges, 2});
+  writer.apply(WindowNote{1, record::g_recorder.ticks(), WindowNote::What::kOpens, 2});
+  writer.apply(WindowNote{2, record::g_recorder.ticks(), WindowNote::What::kChanges, 3});
   journal::JournalImage image;
   const auto* const bytes = reinterpret_cast<const std::byte*>(memory.get());
   REQUIRE(journal::read_journal({bytes, journal::Journal::kLeastBytes}, image).is_ok());
   REQUIRE(image.windows.size() == 1);
   CHECK(image.windows.at(1).types == 2);
-  writer.apply(TypesNote{1, record::g_recorder.ticks(), 3});
+  writer.apply(WindowNote{1, record::g_recorder.ticks(), WindowNote::What::kChanges, 3});
   REQUIRE(journal::read_journal({bytes, journal::Journal::kLeastBytes}, image).is_ok());
   CHECK(image.windows.at(1).types == 3);
 }

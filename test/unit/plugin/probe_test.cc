@@ -15,8 +15,7 @@
 #include <thread>
 #include <unistd.h>
 
-#include "plugin/topology/gpu_reader.h"
-#include "plugin/topology/sysfs_reader.h"
+#include "plugin/topology/readers.h"
 #include "test/unit/catch.h"
 #include "test/unit/plugin/directory.h"
 

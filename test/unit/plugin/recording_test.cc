@@ -2,7 +2,6 @@
 #include "plugin/session/recording.h"
 
 #include "plugin/session/announcement.h"
-#include "plugin/session/fork_order.h"
 #include "test/unit/catch.h"
 
 using namespace ringside;
@@ -95,7 +94,7 @@ TEST_CASE(
 TEST_CASE("the line at load says what is recorded and where") {
   Place place;
   place.recording.open(1, &place.mask, kNccl);
-  const auto lines = announcement(place.config, place.recording, Directories(), "/traces/a.json");
+  const auto lines = announcement(place.config, place.recording, RingDirectory(), "/traces/a.json");
   REQUIRE(lines.size() == 1);
   CHECK_FALSE(lines[0].is_warning);
   INFO(lines[0].text);
@@ -104,7 +103,8 @@ TEST_CASE("the line at load says what is recorded and where") {
 
   Place newer;
   newer.recording.open(1, &newer.mask, {6, 22907});
-  const auto others = announcement(newer.config, newer.recording, Directories(), "/traces/a.json");
+  const auto others =
+      announcement(newer.config, newer.recording, RingDirectory(), "/traces/a.json");
   REQUIRE(others.size() == 2);
   CHECK(others[1].text.starts_with("kernel channels (GPU times) are off: NCCL 2.29.7"));
 }

@@ -15,9 +15,8 @@
 
 #include "plugin/export/gzip.h"
 #include "plugin/export/trace_file.h"
+#include "plugin/journal/images.h"
 #include "plugin/journal/journal_format.h"
-#include "plugin/journal/ring_image.h"
-#include "plugin/record/marks.h"
 #include "plugin/record/recorder.h"
 #include "plugin/record/ring_pool.h"
 #include "plugin/recover/begun_trace.h"

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 
-#include "plugin/recover/last_account.h"
 #include "test/unit/catch.h"
 #include "test/unit/plugin/assembler_script.h"
 

@@ -12,7 +12,7 @@
 #include <thread>
 #include <vector>
 
-#include "plugin/journal/journal_image.h"
+#include "plugin/journal/images.h"
 #include "test/unit/catch.h"
 #include "test/unit/plugin/collecting_sink.h"
 

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "plugin/config/thread_place.h"
-
 #include <algorithm>
 #include <array>
 #include <atomic>
@@ -14,6 +12,7 @@
 #include <unistd.h>
 #include <vector>
 
+#include "plugin/config/config.h"
 #include "plugin/process/profiler.h"
 #include "plugin/threads/background_thread.h"
 #include "test/unit/catch.h"

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "plugin/config/variables.h"
-
 #include <cstdlib>
 #include <fstream>
 #include <set>
 #include <sstream>
 
+#include "plugin/config/config.h"
 #include "test/unit/catch.h"
 
 using namespace ringside::config;

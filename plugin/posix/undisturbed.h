@@ -2,9 +2,12 @@
 //
 // Threads of the application run the plugin's code now and then. No signal that this code raises
 // may reach the application, and no handler of the application may run in the middle of it: a
-// handler that calls exit() would wait for what the interrupted code holds.
-#ifndef RINGSIDE_PLUGIN_POSIX_HELD_SIGNALS_H
-#define RINGSIDE_PLUGIN_POSIX_HELD_SIGNALS_H
+// handler that calls exit() would wait for what the interrupted code holds. Nor may the application
+// cancel a thread there: pthread_cancel() unwinds the thread's stack where it waits for something,
+// and behind that would be locks that nobody gives back, and functions that let no exception out,
+// which end the application.
+#ifndef RINGSIDE_PLUGIN_POSIX_UNDISTURBED_H
+#define RINGSIDE_PLUGIN_POSIX_UNDISTURBED_H
 
 #include <csignal>
 #include <ctime>
@@ -59,6 +62,20 @@ class SilentCalls {
   sigset_t before_;  ///< what waited already
 };
 
+/// The calling thread is not cancelled while this lives; a request waits until the thread has left
+/// the plugin. It stands at every entry of the application's threads but the callbacks of threads
+/// that have their ring, which never wait.
+class Uncancelled {
+ public:
+  Uncancelled() noexcept { pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before_); }
+  ~Uncancelled() { pthread_setcancelstate(before_, nullptr); }
+  Uncancelled(const Uncancelled&) = delete;
+  Uncancelled& operator=(const Uncancelled&) = delete;
+
+ private:
+  int before_ = PTHREAD_CANCEL_ENABLE;
+};
+
 }  // namespace ringside::posix
 
-#endif  // RINGSIDE_PLUGIN_POSIX_HELD_SIGNALS_H
+#endif  // RINGSIDE_PLUGIN_POSIX_UNDISTURBED_H
