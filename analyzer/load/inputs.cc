@@ -93,7 +93,8 @@ std::string traces_below(const fs::path& directory) {
   std::error_code error;
   for (const auto& below : fs::directory_iterator(directory, error)) {
     for (const auto& file : fs::directory_iterator(below.path(), error)) {
-      if (file.path().filename().string().starts_with("ringside.")) {
+      const std::string name = file.path().filename().string();
+      if (name.starts_with("ringside.") || name.find(".pt.trace.json") != name.npos) {
         return below.path().string();
       }
     }

@@ -189,8 +189,9 @@ struct TraceFile {
 /// All that was loaded.
 struct Traces {
   NameTable names;
-  std::vector<TraceFile> files;  // sorted by path
-  std::size_t left_out = 0;      // files that were not chosen
+  std::vector<TraceFile> files;             // sorted by path
+  std::size_t left_out = 0;                 // files that were not chosen
+  std::uint64_t kernels_without_calls = 0;  // of NCCL, in profiles, and in no operation
 };
 
 }  // namespace ringside::model

@@ -485,10 +485,13 @@ void PartsFinder::add(std::size_t thread, std::uint32_t index, std::span<const P
     executions = own.completed;
     seen = count_seen(executions);
   }
-  if (expected > 1) {
-    ++own.parts.coverage.operations;
-    own.parts.coverage.seen += seen >= expected ? 1 : 0;
-    own.parts.coverage.seen_on_some += 0 < seen && seen < expected ? 1 : 0;
+  // Nobody knows which ranks take part if only one is seen and none says how many there are.
+  const bool is_known = expected > 1;
+  if (is_known || facts_.matches().communicators[operation.communicator].nranks_inferred) {
+    Coverage& coverage = own.parts.coverage;
+    ++coverage.operations;
+    coverage.seen += is_known && seen >= expected ? 1 : 0;
+    coverage.seen_on_some += 0 < seen && !(is_known && seen >= expected) ? 1 : 0;
   }
   if (operation.way == Way::kPair || operation.way == Way::kGroup) {
     add_messages(own, index, parts, executions);
@@ -507,7 +510,7 @@ JobParts PartsFinder::take() {
     }
     own = {};
   }
-  all.coverage.operations += facts_.matches().unpaired;
+  all.coverage.operations += facts_.matches().unpaired + facts_.traces().kernels_without_calls;
   return all;
 }
 

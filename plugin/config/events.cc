@@ -99,8 +99,11 @@ std::uint32_t resolve_events(const EventChoice& choice, const NcclFacts& nccl) {
   std::uint32_t types = choice.types;
   if (choice.use_default) {
     types |= kColl | kP2p | kProxy | kCopyEngine;
-    const bool kernels = (has & kKernel) != 0 && !kernels_can_hurt(nccl);
-    types |= kernels ? kKernel : kSteps;
+    types |= (has & kKernel) != 0 && !kernels_can_hurt(nccl) ? kKernel : kSteps;
+  }
+  constexpr int kFirstThatCrashes = 7;  // NCCL frees their counters before it ends their reader
+  if (nccl.abi_version >= kFirstThatCrashes && kernels_can_hurt(nccl)) {
+    types &= ~(kKernel | bit(EventType::kKernelPhase));
   }
   return types & has;
 }

@@ -45,7 +45,7 @@ struct NcclFacts {
 /// after the first communicator.
 bool kernels_can_hurt(const NcclFacts& nccl);
 
-/// Returns the event types to record, limited to those that the interface has.
+/// Returns the event types to record: those that the interface has and that do not crash NCCL.
 std::uint32_t resolve_events(const EventChoice& choice, const NcclFacts& nccl);
 
 /// Returns the names of the types in a mask, as the trace writes them.

@@ -34,15 +34,17 @@ std::vector<Line> announcement(const config::Config& config, const Recording& re
   if (facts.abi_version < kFirstWithKernels || !config::kernels_can_hurt(facts)) {
     return lines;
   }
-  if ((recording.wanted() & record::bit(record::EventType::kKernelCh)) != 0) {
+  const std::uint32_t kernels = record::bit(record::EventType::kKernelCh);
+  const bool is_asked = (recording.choice().types & kernels) != 0;
+  if ((recording.wanted() & kernels) != 0) {
     lines.push_back({true, "kernel channels are recorded as asked, but NCCL " + nccl +
                                " can hang or crash in ncclCommDestroy with them, after broadcasts "
                                "(prevented by NCCL_ALLGATHERV_ENABLE=0)"});
-  } else if (recording.is_started() && recording.uses_default_events()) {
-    lines.push_back(
-        {false, "kernel channels (GPU times) are off: NCCL " + nccl +
-                    " can hang or crash with them. RINGSIDE_EVENTS=default,kernel records "
-                    "them all the same"});
+  } else if (recording.is_started() && (is_asked || recording.choice().use_default)) {
+    lines.push_back({is_asked, "kernel channels (GPU times) are off: NCCL " + nccl +
+                                   " can hang or crash with them unless recording begins with the "
+                                   "job and NCCL_ALLGATHERV_ENABLE, NCCL_COMM_SPLIT_SHARE_RESOURCES"
+                                   " and NCCL_COMM_SHRINK_SHARE_RESOURCES are 0 (`ringside run`)"});
   }
   return lines;
 }

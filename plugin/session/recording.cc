@@ -92,7 +92,7 @@ void Recording::begin_window(const std::optional<config::EventChoice>& events) {
     kernel_risk_told_ = true;
     notes_.warn(
         "kernel channels are recorded as asked, but not since the first communicator: NCCL can "
-        "hang or crash in ncclCommDestroy because of calls before (AlltoAll; from 2.31 on, all)");
+        "hang in ncclCommDestroy if ranks have sent to themselves before (AlltoAll)");
   }
 }
 

@@ -100,7 +100,7 @@ class Recording {
   /// The same, for any thread at any time.
   const std::atomic<bool>& started() const { return started_; }
   /// The types of events are RINGSIDE_EVENTS' default for this NCCL, whatever is added to that.
-  bool uses_default_events() const { return choice_.use_default; }
+  const config::EventChoice& choice() const { return choice_; }
   /// The facts of the NCCL that has opened a communicator last.
   const config::NcclFacts& nccl() const { return nccl_; }
   std::uint32_t windows() const { return windows_; }

@@ -12,6 +12,7 @@
 #include <CLI/CLI.hpp>
 
 #include "include/ringside/ringside.h"
+#include "plugin/config/events.h"
 #include "test/bench/measure.h"
 #include "test/bench/rows.h"
 
@@ -308,6 +309,9 @@ int main(int argc, char** argv) {
   }
   setenv("RINGSIDE_DIR", directory, 0);
   setenv("RINGSIDE_EVENTS", "all", 0);
+  for (const char* const name : ringside::config::kSafeForKernels) {
+    setenv(name, "0", 0);
+  }
   setenv("RINGSIDE_DRAIN_MS", "1000", 0);
   setenv("RINGSIDE_RING_BYTES", "4M", 0);
   // Small, so that the pages of deleted segments are used again: on a virtual machine each new page

@@ -127,6 +127,26 @@ def sends_without_calls():
     return made
 
 
+def kernels_of_others():
+    """Pairs of ranks reduce by vLLM's kernels. Rank 2 is slow, and rank 3 waits for it within them, where it is
+    as slow for all who see NCCL's calls only: so nobody can be named."""
+    def without_nccl(events):
+        pairs = {event["args"]["External id"] for event in events
+                 if event["args"].get("Process Group Description") == "mesh_tp"}
+        for event in events:
+            if event["args"].get("External id") in pairs:
+                if event["name"] == "record_param_comms":
+                    event["args"] = {"External id": event["args"]["External id"]}
+                elif event["cat"] == "kernel":
+                    event["name"] = "void vllm::cross_device_reduce_1stage<__nv_bfloat16, 2>(vllm::RankData*)"
+        return events
+
+    made = files(ranks=4, slow=2, slower=1.3)
+    for rank in range(4):
+        made = changed(made, rank, without_nccl)
+    return made
+
+
 def exchanges():
     """Two ranks, three steps: a batch of a send and a receive that one kernel runs, an exchange of all in which
     the ranks give different sizes, and an all-reduce of vLLM's own, which NCCL knows nothing of."""
@@ -229,6 +249,7 @@ def cases():
         "profiles-begin-later": ("match profiles", files(skipped=2)),
         "profiles-kernels-only": ("summary --no-findings profiles", files(ranks=2, has_calls=False)),
         "profiles-sends-without-calls": ("summary profiles", sends_without_calls()),
+        "profiles-kernels-of-others": ("stragglers profiles", kernels_of_others()),
         "profiles-pipeline": ("summary profiles", pipeline()),
         "profiles-exchanges": ("summary profiles", exchanges()),
     }

@@ -65,6 +65,9 @@ class Run:
         # Callbacks come a hundred times faster than NCCL's; that rings overflow is another test's.
         environment.update(RINGSIDE_DIR=str(self.traces), RINGSIDE_EVENTS="all",
                            RINGSIDE_RING_DIR=str(self.rings), RINGSIDE_RING_BYTES=str(32 << 20))
+        # With interface 7 kernel channels are recorded only so.
+        environment.update(NCCL_ALLGATHERV_ENABLE="0", NCCL_COMM_SPLIT_SHARE_RESOURCES="0",
+                           NCCL_COMM_SHRINK_SHARE_RESOURCES="0")
         environment.update(variables)
         command = [*EMULATOR, self.options.host, "--plugin", self.options.plugin, *arguments]
         if self.options.abi:

@@ -51,6 +51,9 @@ def main():
             environment = dict(os.environ, RINGSIDE_DIR=directory, RINGSIDE_RING_DIR=directory,
                                RINGSIDE_EVENTS="all", RINGSIDE_RING_BYTES=ring_bytes,
                                NVTX_INJECTION64_PATH=tool)
+            # With interface 7 kernel channels are recorded only so.
+            environment.update(NCCL_ALLGATHERV_ENABLE="0", NCCL_COMM_SPLIT_SHARE_RESOURCES="0",
+                               NCCL_COMM_SHRINK_SHARE_RESOURCES="0")
             run = subprocess.run([sys.argv[1], sys.argv[2], str(version)], env=environment,
                                  timeout=60, check=False)
         if run.returncode == 77:

@@ -146,11 +146,13 @@ std::size_t ByteSource::inflate_some(char* text, std::size_t size) {
 }
 
 std::string first_bytes(const std::string& path) {
+  // Profiles may begin with what a tool says of them.
+  constexpr std::size_t kFirstBytes = std::size_t{32} << 10U;
   ByteSource source;
   if (source.open(path)) {
     return {};
   }
-  std::string bytes(256, '\0');
+  std::string bytes(kFirstBytes, '\0');
   std::size_t size = 0;
   for (std::size_t got = 1; got != 0 && size < bytes.size(); size += got) {
     got = source.read(bytes.data() + size, bytes.size() - size);

@@ -41,6 +41,10 @@ def is_alive(pid):
     except (FileNotFoundError, ProcessLookupError):
         return False
 
+# Where these are set, kernel channels are recorded with all releases.
+KERNELS_ARE_SAFE = {"NCCL_ALLGATHERV_ENABLE": "0", "NCCL_COMM_SPLIT_SHARE_RESOURCES": "0",
+                    "NCCL_COMM_SHRINK_SHARE_RESOURCES": "0"}
+
 
 class Setup:
     """The paths of the programs, and a fresh directory for one test."""

@@ -98,7 +98,7 @@ def bench(setup, collectives, **variables):
 def bench_kernel(setup):
     """With kernel channels. Not with AlltoAll: see docs/troubleshooting.md, NCCL would hang."""
     if setup.interface >= 7:
-        raise Skipped("this NCCL crashes, since the bench calls it before it starts recording")
+        raise Skipped("the bench calls NCCL before it starts recording: there are no kernel channels")
     bench(setup, ["AllReduce", "AllGather", "ReduceScatter", "Broadcast"],
           NCCL_ALLGATHERV_ENABLE="0", RINGSIDE_EVENTS="coll,p2p,kernel,proxy")
 

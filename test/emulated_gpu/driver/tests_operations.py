@@ -5,7 +5,7 @@ import collections
 import functools
 
 import expectations
-from harness import Job, check, print_facts
+from harness import KERNELS_ARE_SAFE, Job, check, print_facts
 
 
 def load_is_logged(job, version):
@@ -111,7 +111,7 @@ def shifted(setup):
 
 def mix_kernel(setup):
     """With kernel channels: all times are the GPU's."""
-    job = Job(setup, ranks=2, NCCL_ALLGATHERV_ENABLE="0",
+    job = Job(setup, ranks=2, **KERNELS_ARE_SAFE,
               RINGSIDE_EVENTS="coll,p2p,kernel,proxy").wait()
     load_is_logged(job, setup.interface)
     traces = complete(job)
@@ -131,7 +131,7 @@ def mix_network(setup):
 
 def one_host(setup):
     """Ranks that share a host, and a process: no network, several communicators a trace."""
-    job = Job(setup, "--ranks-per-host", "2", ranks=2, NCCL_ALLGATHERV_ENABLE="0",
+    job = Job(setup, "--ranks-per-host", "2", ranks=2, **KERNELS_ARE_SAFE,
               RINGSIDE_EVENTS="coll,p2p,kernel,proxy").wait()
     times_come_from(complete(job), "gpu", skip=shifted(setup))
 
@@ -149,9 +149,10 @@ def abi(setup, version):
 
 
 def broadcasts_default(setup):
-    """Broadcasts of several roots in a group, where kernel channels would make NCCL hang."""
-    job = Job(setup, "--scenario", "broadcasts", ranks=4, timeout=40).wait()
-    complete(job)
+    """Broadcasts of several roots in a group, where kernel channels would make NCCL hang, or crash
+    though they are asked for."""
+    asked = {"RINGSIDE_EVENTS": "default,kernel"} if setup.interface >= 7 else {}
+    complete(Job(setup, "--scenario", "broadcasts", ranks=4, timeout=40, **asked).wait())
 
 
 TESTS = {

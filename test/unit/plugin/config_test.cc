@@ -175,6 +175,19 @@ TEST_CASE("the default events are those that cannot hurt") {
   CHECK_FALSE(has(v2, EventType::kProxyCtrl));
 }
 
+TEST_CASE("kernel channels that would crash NCCL are not recorded, though asked for") {
+  std::string unknown;
+  const auto asked = parse_events("coll,phase", unknown);
+  REQUIRE(asked.has_value());
+  CHECK(has(resolve_events(*asked, {6, 22907}), EventType::kKernelCh));
+  CHECK(has(resolve_events(*asked, {7, 23203, true, true}), EventType::kKernelPhase));
+  for (const NcclFacts& nccl : {NcclFacts{7, 23203}, NcclFacts{7, 23203, false, true}}) {
+    CHECK(has(resolve_events(*asked, nccl), EventType::kColl));
+    CHECK_FALSE(has(resolve_events(*asked, nccl), EventType::kKernelCh));
+    CHECK_FALSE(has(resolve_events(*asked, nccl), EventType::kKernelPhase));
+  }
+}
+
 TEST_CASE("kernel channels are safe where all of NCCL's variables say so") {
   CHECK_FALSE(read({}).kernels_are_safe);
   CHECK_FALSE(read({{"NCCL_ALLGATHERV_ENABLE", "0"}}).kernels_are_safe);
@@ -192,7 +205,7 @@ TEST_CASE("no bit above the interface's own is ever set") {
   CHECK(resolve_events(*all, {4, 22707}) == 0xFF);
   CHECK(resolve_events(*all, {5, 22809}) == 0xFFF);
   CHECK(resolve_events(*all, {6, 22907}) == 0x7FFF);
-  CHECK(resolve_events(*all, {7, 23100}) == 0xFFFF);
+  CHECK(resolve_events(*all, {7, 23100, true, true}) == 0xFFFF);
   CHECK(resolve_events(*all, {0, 0}) == 0);
 }
 
