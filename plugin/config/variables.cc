@@ -64,7 +64,8 @@ std::string describe(const Bounds& bounds) {
 }
 
 // A variable whose default is that of Config.
-Variable variable(const char* name, const char* meaning, std::string values, Read read, Show show) {
+Variable variable(const char* name, const char* meaning, std::string values, Read read,
+                  const Show& show) {
   return {name, meaning, std::move(values), show(Config{}), true, std::move(read), show};
 }
 

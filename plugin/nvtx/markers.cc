@@ -131,7 +131,7 @@ std::uint64_t register_schema(nvtxDomainHandle_t domain) {
 #define RINGSIDE_FIELD(name) \
   entry_of<decltype(RangePayload::name)>(#name, offsetof(RangePayload, name))
   // The entries are static, since NVTX does not promise that a tool copies them.
-  static const std::array kEntries = {
+  static const std::array entries = {
       RINGSIDE_FIELD(id),         RINGSIDE_FIELD(comm),   RINGSIDE_FIELD(message_bytes),
       RINGSIDE_FIELD(count),      RINGSIDE_FIELD(seq),    RINGSIDE_FIELD(rank),
       RINGSIDE_FIELD(nranks),     RINGSIDE_FIELD(nnodes), RINGSIDE_FIELD(peer),
@@ -146,8 +146,8 @@ std::uint64_t register_schema(nvtxDomainHandle_t domain) {
   schema.fieldMask = 1U << 1 | 1U << 2 | 1U << 4 | 1U << 5 | 1U << 6;
   schema.name = "Ringside";
   schema.type = NVTX_PAYLOAD_SCHEMA_TYPE_STATIC;
-  schema.entries = kEntries.data();
-  schema.numEntries = kEntries.size();
+  schema.entries = entries.data();
+  schema.numEntries = entries.size();
   schema.payloadStaticSize = sizeof(RangePayload);
   return nvtxPayloadSchemaRegister(domain, &schema);
 }

@@ -91,8 +91,7 @@ void Recording::begin_window(const std::optional<config::EventChoice>& events) {
       !kernel_risk_told_) {
     kernel_risk_told_ = true;
     notes_.warn(
-        "kernel channels are recorded as asked, but not since the first communicator: NCCL can "
-        "hang in ncclCommDestroy if ranks have sent to themselves before (AlltoAll)");
+        "kernel channels begin after the first communicator: NCCL can hang at its end (AlltoAll)");
   }
 }
 

@@ -112,7 +112,8 @@ def dying(place):
     process = begin(place, f"{worker(6000)} & wait", prefix=("timeout", "-s", "TERM", "4"))
     whole(place, end(process, 124), 2 * 6000)
     # Nobody signals: the command leaves its worker behind.
-    process = begin(place, f"{WORKER} & sleep 0.5; exit 4", "--events", "coll")
+    begun = f"until ls -d '{place.rings}'/ringside.* > /dev/null 2>&1; do sleep 0.05; done"
+    process = begin(place, f"{WORKER} & {begun}; exit 4", "--events", "coll")
     whole(place, end(process, 4), 2 * OPERATIONS)
 
 

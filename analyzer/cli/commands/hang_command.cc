@@ -249,10 +249,19 @@ std::optional<HangAnswer> answer_hang(const AnalysisOptions& options, double min
             ? " To look again: ringside hang --job " + launch::shell_word(file.process.job)
             : " To record what runs: ringside run -- COMMAND";
   }
+  const bool are_profiles =
+      std::any_of(analysis.profiles.begin(), analysis.profiles.end(),
+                  [](const match::KinetoFileJoin& profile) { return profile.is_alone; });
+  if (hang.operations.empty() && are_profiles) {
+    document.sentences.front() +=
+        " Profiles have what ran to its end; dumps of PyTorch's Flight Recorder show what is "
+        "stuck, "
+        "and so does `ringside run -- COMMAND`.";
+  }
   const bool has_ends = std::all_of(files.begin(), files.end(), [](const model::TraceFile& file) {
     return file.closed || file.process.dump;
   });
-  const bool is_whole = is_read && has_ends && absent == 0;
+  const bool is_whole = is_read && has_ends && absent == 0 && !are_profiles;
   const bool is_known = is_whole && hang.operations.empty() && hang.undecided.empty() &&
                         !hang.opposite_order && hang.unaligned.empty();
   const bool is_stuck = is_stuck_by_dumps || is_surely_stuck(hang);

@@ -155,6 +155,9 @@ std::optional<Header> next_header(const Words& words, std::size_t from) {
     if (words[at].place > 0 && !numbered(words[at].text, "GPU")) {
       continue;  // behind a label, the first column is a GPU
     }
+    if (words[at].place == 0 && at + 1 < words.size() && words[at + 1].place == 0) {
+      continue;  // a word by itself is a title, as the name of a host
+    }
     if (auto header = header_at(words, at)) {
       return header;
     }
@@ -312,9 +315,14 @@ std::size_t read_legend(const Words& words, std::size_t from, std::size_t until,
   return end;
 }
 
-// The title of a table is the line above it, if that line is one word ("== node1 ==").
+// The title of a table is what each of its lines begins with ("node1:"), or the line above it, if
+// that line is one word ("== node1 ==").
 std::string title_of(const Words& words, std::size_t from, const Header& header) {
   constexpr std::string_view kMarks = "=-#*|:[]()<>";
+  const std::string_view label = words[header.begin - header.place].text;
+  if (header.place > 0 && label.ends_with(':')) {
+    return std::string(label.substr(0, label.size() - 1));
+  }
   std::string_view title;
   std::size_t line = 0;
   std::size_t count = 0;  // of the line's words

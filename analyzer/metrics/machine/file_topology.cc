@@ -11,8 +11,8 @@
 namespace ringside::metrics {
 namespace {
 
-// Switches give most GPUs the same number of links to each other. A GPU that has fewer links to
-// each of them has lost some.
+// Switches give all GPUs the same number of links to each other. A GPU that has fewer links to each
+// of them has lost some. Where no switches are seen, most GPUs must agree on that number.
 void find_few_links(const Topology& topology, const NvLinkDomain& domain, const std::string& link,
                     std::vector<TopologyFinding>& findings) {
   constexpr std::size_t kFewest = 3;
@@ -22,10 +22,17 @@ void find_few_links(const Topology& topology, const NvLinkDomain& domain, const 
   for (const auto& row : links) {
     ++counts[most.emplace_back(*std::max_element(row.begin(), row.end()))];
   }
-  const auto usual = std::max_element(
-      counts.begin(), counts.end(),
-      [](const auto& one, const auto& other) { return one.second < other.second; });
-  if (usual->second < kFewest || usual->second * 2 <= most.size()) {
+  const auto& of_switches = domain.mesh->switch_links;
+  const bool has_switches =
+      std::any_of(of_switches.begin(), of_switches.end(), [](const auto& row) {
+        return std::any_of(row.begin(), row.end(), [](std::uint32_t count) { return count > 0; });
+      });
+  const auto usual = has_switches ? std::prev(counts.end())
+                                  : std::max_element(counts.begin(), counts.end(),
+                                                     [](const auto& one, const auto& other) {
+                                                       return one.second < other.second;
+                                                     });
+  if (!has_switches && (usual->second < kFewest || usual->second * 2 <= most.size())) {
     return;
   }
   for (std::size_t one = 0; one < links.size(); ++one) {

@@ -75,12 +75,13 @@ std::vector<std::string> known_defects(const model::Traces& traces, const metric
   std::vector<std::string> found;
   for (const Defect& defect : kDefects) {
     if (version < defect.mended && defect.fits(symptom)) {
-      const std::string mended = std::to_string(defect.mended[0]) + '.' +
-                                 std::to_string(defect.mended[1]) + '.' +
-                                 std::to_string(defect.mended[2]);
-      found.push_back("NCCL " + release +
-                      " has a defect that looks like this: " + std::string(defect.what) +
-                      ". NCCL " + mended + " mends it (its release notes)");
+      std::string mended = std::to_string(defect.mended[0]);
+      for (const unsigned part : {defect.mended[1], defect.mended[2]}) {
+        mended.append(1, '.').append(std::to_string(part));
+      }
+      found.push_back("NCCL " + release + " has a defect that looks like this: ");
+      found.back().append(defect.what).append(". NCCL ").append(mended);
+      found.back().append(" mends it (its release notes)");
     }
   }
   return found;
