@@ -280,8 +280,9 @@ std::vector<std::int64_t> WhatIf::transfer_times_of(const WhatIfQuestion& questi
       times_ns[i] = std::min(times_ns[i], alike[kind_of(job_.transfers[i])].front());
     }
   } else if (question.network_speed != 1) {
+    const double speed = std::max(question.network_speed, 1e-9);
     for (std::int64_t& time_ns : times_ns) {
-      time_ns = static_cast<std::int64_t>(static_cast<double>(time_ns) / question.network_speed);
+      time_ns = static_cast<std::int64_t>(static_cast<double>(time_ns) / speed);
     }
   }
   return times_ns;

@@ -255,8 +255,7 @@ std::optional<HangAnswer> answer_hang(const AnalysisOptions& options, double min
   if (hang.operations.empty() && are_profiles) {
     document.sentences.front() +=
         " Profiles have what ran to its end; dumps of PyTorch's Flight Recorder show what is "
-        "stuck, "
-        "and so does `ringside run -- COMMAND`.";
+        "stuck, and so does `ringside run -- COMMAND`.";
   }
   const bool has_ends = std::all_of(files.begin(), files.end(), [](const model::TraceFile& file) {
     return file.closed || file.process.dump;
