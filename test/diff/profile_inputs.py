@@ -127,6 +127,25 @@ def sends_without_calls():
     return made
 
 
+def behind_metadata(made):
+    """As TraceLens has some: what a tool says of the run comes first, for more than 4 KiB."""
+    def first(text):
+        return json.dumps({"metadata": {"command": "python3 " * 1000}, **json.loads(text)})
+
+    return {path: gzip.compress(first(gzip.decompress(text)).encode(), mtime=0) for path, text in made.items()}
+
+
+def graphs():
+    """The pairs' reductions are replayed by CUDA graphs: NCCL's kernels, and no call of theirs. Rank 2 is slow."""
+    def without_calls(events):
+        return [event for event in events if event["args"].get("Process Group Description") != "mesh_tp"]
+
+    made = files(ranks=4, slow=2, slower=1.3)
+    for rank in range(4):
+        made = changed(made, rank, without_calls)
+    return made
+
+
 def kernels_of_others():
     """Pairs of ranks reduce by vLLM's kernels. Rank 2 is slow, and rank 3 waits for it within them, where it is
     as slow for all who see NCCL's calls only: so nobody can be named."""
@@ -249,6 +268,10 @@ def cases():
         "profiles-begin-later": ("match profiles", files(skipped=2)),
         "profiles-kernels-only": ("summary --no-findings profiles", files(ranks=2, has_calls=False)),
         "profiles-sends-without-calls": ("summary profiles", sends_without_calls()),
+        "profiles-behind-metadata": ("stragglers profiles", behind_metadata(files(ranks=2, slow=1, slower=1.5))),
+        "profiles-below": ("summary logs", {
+            path.replace("profiles/", "logs/run/"): text for path, text in files(ranks=2).items()}),
+        "profiles-graphs": ("stragglers profiles", graphs()),
         "profiles-kernels-of-others": ("stragglers profiles", kernels_of_others()),
         "profiles-pipeline": ("summary profiles", pipeline()),
         "profiles-exchanges": ("summary profiles", exchanges()),
