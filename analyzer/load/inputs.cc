@@ -259,7 +259,7 @@ void add_directory(const fs::path& directory, const DumpChoice& dump_choice, Inp
       inputs.paths.push_back(path.string());
       ++traces;
     } else if (dump_choice.takes_profiles && is_named_as_trace(path.filename().string()) &&
-               begins_as_kineto(first_bytes(path.string()))) {
+               begins_as_kineto(first_bytes(path.string(), kKinetoBegin_bytes))) {
       profiles.push_back(path.string());
     } else {
       unread.push_back(path.string());
@@ -343,7 +343,7 @@ Inputs find_own_inputs(const std::vector<std::string>& arguments, model::Problem
       problems.add_file(argument,
                         "it is a pipe, which is not read; one without a name, as /dev/stdin, is");
     } else if (dumps.takes_profiles && fs::is_regular_file(status) &&
-               begins_as_kineto(first_bytes(argument))) {
+               begins_as_kineto(first_bytes(argument, kKinetoBegin_bytes))) {
       inputs.profiles.push_back(argument);
     } else if (fs::exists(status)) {
       const std::string foreign =

@@ -317,6 +317,11 @@ def cases():
         "summary-4-ranks": ("summary traces", four),
         "summary-coalesced": ("summary traces", job(2, coalesced)),
         "stragglers-late-fit": ("stragglers traces", job(2, late_fit)),
+        # As `ringside merge` begins a file, which may lie next to its inputs.
+        "summary-merged-there": ("summary --no-findings traces", {**two, "traces/timeline.json": (
+            '[{"ph":"M","pid":100,"tid":100,"ts":0,"name":"ringside_merged","args":{"format_version":1,'
+            '"ringside_version":"0.1.0","note":"' + "for viewers only " * 20 + '"}},\n'
+            '{"ph":"M","pid":100,"tid":100,"ts":0,"name":"ringside_trace","args":{}}]\n')}),
         "summary-captured": ("summary traces", job(2, captured)),
         "summary-late-leaf": ("summary traces", job(4, late_leaf)),
         "summary-late-leaf-intervals": ("summary --intervals traces", job(4, late_leaf)),

@@ -93,7 +93,7 @@ MAY_BE_LONGER = []
 MAX_FILES = 25
 MAX_ROOM_LINES = {
     "analyzer/align": 3456, "analyzer/chakra": 2403, "analyzer/cli": 10510, "analyzer/facts": 1489, "analyzer/lint": 1727,
-    "analyzer/load": 14424, "analyzer/match": 9710, "analyzer/merge": 5069, "analyzer/metrics": 12682, "analyzer/model": 2447,
+    "analyzer/load": 14425, "analyzer/match": 9710, "analyzer/merge": 5069, "analyzer/metrics": 12682, "analyzer/model": 2447,
     "analyzer/mpi": 1243, "analyzer/replay": 3101, "analyzer/report": 14043, "launch": 2582, "live": 6511, "plugin": 22000,
     "simulate": 1850,
 }

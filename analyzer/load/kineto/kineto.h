@@ -90,6 +90,8 @@ class KinetoFile {
 
 /// Whether a file with these first bytes may be one: it is cheap.
 bool begins_as_kineto(std::string_view bytes);
+/// Profiles may begin with what a tool says of them, so as many bytes are looked at.
+inline constexpr std::size_t kKinetoBegin_bytes = std::size_t{32} << 10U;
 
 /// Returns these files, and those that profilers write into directories: NAME.pt.trace.json, and
 /// any other .json or .json.gz that is not named as a trace of Ringside's. They come sorted by

@@ -145,14 +145,12 @@ std::size_t ByteSource::inflate_some(char* text, std::size_t size) {
   return wanted - stream.avail_out;
 }
 
-std::string first_bytes(const std::string& path) {
-  // Profiles may begin with what a tool says of them.
-  constexpr std::size_t kFirstBytes = std::size_t{32} << 10U;
+std::string first_bytes(const std::string& path, std::size_t most) {
   ByteSource source;
   if (source.open(path)) {
     return {};
   }
-  std::string bytes(kFirstBytes, '\0');
+  std::string bytes(most, '\0');
   std::size_t size = 0;
   for (std::size_t got = 1; got != 0 && size < bytes.size(); size += got) {
     got = source.read(bytes.data() + size, bytes.size() - size);

@@ -41,8 +41,9 @@ class ByteSource {
   std::optional<std::string> error_;
 };
 
-/// The first bytes of a file's text, enough to tell its format; fewer where it cannot be read.
-std::string first_bytes(const std::string& path);
+/// The first bytes of a file's text, `most` at most, by default enough to tell most formats; fewer
+/// where it cannot be read.
+std::string first_bytes(const std::string& path, std::size_t most = 256);
 
 }  // namespace ringside::load
 
