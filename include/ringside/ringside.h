@@ -4,7 +4,8 @@
  *
  * Every function may be called from any thread at any time: before NCCL has loaded the plugin,
  * while communicators are created, used and destroyed, and after NCCL let the plugin go. None of
- * them throws, aborts, prints, or waits for NCCL. In the child of a fork all of them return
+ * them throws, aborts, prints, or waits for NCCL. None may be called in a signal handler, which may
+ * have interrupted the plugin within a record. In the child of a fork all of them return
  * RINGSIDE_ERROR_DISABLED.
  *
  * An application reaches the instance that NCCL loaded either by linking with

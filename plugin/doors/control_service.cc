@@ -272,7 +272,7 @@ void begin_control(ControlSocket& socket, session::Session& session, const confi
     return;
   }
   const Result begun = socket.begin(
-      directory.descriptor(), directory.path(),
+      directory.path(),
       [&session](std::string_view request) { return answer_request(session, request); },
       error_line);
   if (!begun.is_ok() && begun.error() != ECANCELED) {

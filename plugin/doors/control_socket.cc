@@ -6,7 +6,6 @@
 #include <cstdint>
 #include <cstring>
 #include <poll.h>
-#include <sys/eventfd.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
@@ -59,7 +58,7 @@ struct ControlSocket::Client {
   bool closes = false;      ///< once `out` is sent
   Clock::time_point since;  ///< it has kept the socket waiting, unless `later` is set
 
-  int descriptor() const { return connection->load(std::memory_order_relaxed); }
+  int descriptor() const { return connection->own(); }
   void send(std::string line) {
     out += std::move(line) + '\n';
     since = Clock::now();
@@ -74,74 +73,65 @@ struct ControlSocket::Client {
   }
 };
 
-ControlSocket::ControlSocket() {
-  for (Descriptor& connection : connections_) {
-    connection.store(-1, std::memory_order_relaxed);
-  }
-}
-
 // The child of a fork must not see the number any more when it is closed: from then on it may be
 // another file's.
 void ControlSocket::close_descriptor(Descriptor& descriptor) noexcept {
-  if (const int number = descriptor.exchange(-1, std::memory_order_relaxed); number >= 0) {
+  const int number = descriptor.own();
+  descriptor.number.store(-1, std::memory_order_relaxed);
+  if (number >= 0) {
     close(number);
   }
 }
 
 void ControlSocket::end_socket(Descriptor& descriptor) noexcept {
-  if (const int number = descriptor.load(std::memory_order_relaxed); number >= 0) {
-    shutdown(number, SHUT_RDWR);
-  }
+  shutdown(descriptor.own(), SHUT_RDWR);
   close_descriptor(descriptor);
 }
 
-Result ControlSocket::listen_at(int directory, const std::string& path) {
+Result ControlSocket::listen_at(const std::string& directory) {
   const int listener = posix::own_descriptor(
       [] { return socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0); });
   if (listener < 0) {
     return Result(errno);
   }
-  listener_.store(listener, std::memory_order_relaxed);
-  // An address has room for about 100 letters. Through the directory's descriptor, any path fits.
-  const std::string name = std::string("/") + journal::kNewControlName;
-  Result bound = bind_at(listener, "/proc/self/fd/" + std::to_string(directory) + name);
-  if (!bound.is_ok()) {
-    bound = bind_at(listener, path + name);  // without /proc
+  listener_.set(listener);
+  const std::string name = directory + "/" + journal::kNewControlName;
+  Result bound = bind_at(listener, name);
+  if (bound.error() == ENAMETOOLONG) {
+    // An address has room for about 100 letters. Through a descriptor, any path fits.
+    const int opened = posix::own_descriptor(
+        [&] { return open(directory.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC); });
+    bound = bind_at(listener,
+                    "/proc/self/fd/" + std::to_string(opened) + "/" + journal::kNewControlName);
+    close(opened);
   }
   if (!bound.is_ok()) {
     return bound;
   }
   // bind() takes the mode from the umask. Nobody can connect before listen(), and a socket that
   // refuses a connection reads as one whose process ends: it gets its name when it listens.
-  if (fchmodat(directory, journal::kNewControlName, 0600, 0) != 0 ||
-      ::listen(listener, static_cast<int>(kMostClients)) != 0 ||
-      renameat(directory, journal::kNewControlName, directory, journal::kControlName) != 0) {
-    return Result(errno);
-  }
-  const int wake = posix::own_descriptor([] { return eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK); });
-  wake_.store(wake, std::memory_order_relaxed);
-  wake_file_ = posix::FileIdentity(wake);
-  return Result::of_call(wake >= 0);
+  return Result::of_call(
+      chmod(name.c_str(), 0600) == 0 && ::listen(listener, static_cast<int>(kMostClients)) == 0 &&
+      rename(name.c_str(), (directory + "/" + journal::kControlName).c_str()) == 0);
 }
 
-Result ControlSocket::begin(int directory, const std::string& path, Handler handler,
-                            Refusal refusal) {
+Result ControlSocket::begin(const std::string& directory, Handler handler, Refusal refusal) {
   const threads::MutexLock lock(mutex_);
   if (is_to_end_) {
     return Result(ECANCELED);
   }
   handler_ = std::move(handler);
   refusal_ = std::move(refusal);
-  Result begun = listen_at(directory, path);
+  Result begun = listen_at(directory);
   if (begun.is_ok()) {
     is_running_ = threads::start_background_thread("ringside-ctl", kStack_bytes, thread_main, this);
     begun = Result(is_running_ ? 0 : EAGAIN);
   }
   if (!begun.is_ok()) {
     close_descriptor(listener_);
-    close_descriptor(wake_);
-    unlinkat(directory, journal::kNewControlName, 0);
-    unlinkat(directory, journal::kControlName, 0);
+    for (const char* const name : {journal::kNewControlName, journal::kControlName}) {
+      unlink((directory + "/" + name).c_str());
+    }
   }
   return begun;
 }
@@ -152,21 +142,17 @@ void ControlSocket::end(threads::Clock::time_point until) noexcept {
     return;
   }
   is_to_end_ = true;
-  if (!is_running_) {
-    return;
+  const int listener = listener_.own();
+  if (!is_running_ || listener < 0) {
+    return;  // without that, nothing wakes the thread
   }
-  const std::uint64_t one = 1;
-  const int wake = wake_.load(std::memory_order_relaxed);
-  if (!wake_file_.is_of(wake) || write(wake, &one, sizeof one) != sizeof one) {
-    return;
-  }
+  shutdown(listener, SHUT_RDWR);
   while (is_running_ && lock.wait_until(ended_, until)) {
   }
 }
 
 void ControlSocket::close_in_child() noexcept {
   close_descriptor(listener_);
-  close_descriptor(wake_);
   for (Descriptor& connection : connections_) {
     close_descriptor(connection);
   }
@@ -184,7 +170,6 @@ void* ControlSocket::thread_main(void* socket) noexcept {
     end_socket(connection);
   }
   const threads::MutexLock lock(self->mutex_);
-  close_descriptor(self->wake_);
   self->is_running_ = false;
   self->ended_.notify_all();
   return nullptr;
@@ -192,7 +177,7 @@ void* ControlSocket::thread_main(void* socket) noexcept {
 
 void ControlSocket::serve() {
   Clients clients;
-  std::array<pollfd, kMostClients + 2> waits{};
+  std::array<pollfd, kMostClients + 1> waits{};
   Clock::time_point rest_until;
   while (true) {
     const Clock::time_point now = Clock::now();
@@ -204,10 +189,9 @@ void ControlSocket::serve() {
       timeout_ms = timeout_ms < 0 ? wait_ms : std::min(timeout_ms, wait_ms);
     };
     Clock::time_point place_at = Clock::time_point::max();  // from when on one can be had
-    waits[0] = {wake_.load(std::memory_order_relaxed), POLLIN, 0};
     for (std::size_t i = 0; i < kMostClients; ++i) {
       Client& client = clients[i];
-      pollfd& wait = waits[i + 2];
+      pollfd& wait = waits[i + 1];
       wait = {-1, 0, 0};
       if (client.connection == nullptr) {
         place_at = now;
@@ -221,22 +205,25 @@ void ControlSocket::serve() {
     }
     // While there is no place, new connections wait in the queue.
     const bool has_place = place_at <= now && !rests;
-    waits[1] = {has_place ? listener_.load(std::memory_order_relaxed) : -1, POLLIN, 0};
+    waits[0] = {listener_.own(), static_cast<short>(has_place ? POLLIN : 0), 0};
+    if (waits[0].fd < 0) {
+      return;
+    }
     if (now < place_at && place_at < Clock::time_point::max()) {
       wake_in(place_at - now);
     }
     if (poll(waits.data(), waits.size(), timeout_ms) < 0 && errno != EINTR) {
       return;
     }
-    if (waits[0].revents != 0) {
-      return;
+    if ((waits[0].revents & ~POLLIN) != 0) {
+      return;  // end()
     }
     for (std::size_t i = 0; i < kMostClients; ++i) {
-      if (clients[i].connection != nullptr && !serve_client(clients[i], waits[i + 2].revents)) {
+      if (clients[i].connection != nullptr && !serve_client(clients[i], waits[i + 1].revents)) {
         clients[i].leave();
       }
     }
-    if (waits[1].revents != 0 && !accept_clients(clients)) {
+    if (waits[0].revents != 0 && !accept_clients(clients)) {
       rest_until = Clock::now() + kRest;
     }
   }
@@ -295,8 +282,7 @@ bool ControlSocket::accept_clients(Clients& clients) {
   const Clock::time_point begin = Clock::now();
   while (Client* const place = place_for_new(clients, begin)) {
     const int connection = posix::own_descriptor([this] {
-      return accept4(listener_.load(std::memory_order_relaxed), nullptr, nullptr,
-                     SOCK_CLOEXEC | SOCK_NONBLOCK);
+      return accept4(listener_.own(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK);
     });
     if (connection < 0) {
       return errno == EAGAIN || errno == ECONNABORTED || errno == EINTR;
@@ -305,7 +291,7 @@ bool ControlSocket::accept_clients(Clients& clients) {
       place->leave();
     }
     Descriptor& descriptor = connections_[static_cast<std::size_t>(place - clients.data())];
-    descriptor.store(connection, std::memory_order_relaxed);
+    descriptor.set(connection);
     place->connection = &descriptor;
     place->since = Clock::now();
     if (!is_allowed(connection)) {

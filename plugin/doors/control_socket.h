@@ -40,14 +40,13 @@ class ControlSocket {
   /// docs/dev/control-socket.md.
   using Refusal = std::function<std::string(std::string_view error, std::string_view message)>;
 
-  ControlSocket();
+  ControlSocket() = default;
   ControlSocket(const ControlSocket&) = delete;
   ControlSocket& operator=(const ControlSocket&) = delete;
 
-  /// Makes the socket in a directory, given as a descriptor and a path, and starts the thread.
-  /// Called once. Fails with ECANCELED after end(), with EAGAIN if there can be no thread, else
-  /// with the error of the system call.
-  Result begin(int directory, const std::string& path, Handler handler, Refusal refusal);
+  /// Makes the socket in this directory, and starts the thread. Called once. Fails with ECANCELED
+  /// after end(), with EAGAIN if there can be no thread, else with the error of the system call.
+  Result begin(const std::string& directory, Handler handler, Refusal refusal);
 
   /// Ends the thread, and waits for that, at most until this time. Clients that wait for a reply
   /// get none. The socket's file stays. Any thread.
@@ -59,15 +58,29 @@ class ControlSocket {
 
  private:
   struct Client;
-  /// Atomic, since the handler of a fork closes it in the child. -1: none.
-  using Descriptor = std::atomic<int>;
+  /// A descriptor, if it still is that of this file: an application may close all that it finds,
+  /// and give the number to a file of its own.
+  struct Descriptor {
+    std::atomic<int> number{-1};  ///< the handler of a fork closes it in the child
+    posix::FileIdentity file;
+
+    void set(int made) noexcept {
+      file = posix::FileIdentity(made);
+      number.store(made, std::memory_order_relaxed);
+    }
+    /// -1: there is none, or it is not ours any more.
+    int own() const noexcept {
+      const int found = number.load(std::memory_order_relaxed);
+      return file.is_of(found) ? found : -1;
+    }
+  };
 
   static void close_descriptor(Descriptor& descriptor) noexcept;
   /// Ends a connection of this process, also if a child still has it open that was made without
   /// the handlers of a fork.
   static void end_socket(Descriptor& descriptor) noexcept;
   static void* thread_main(void* socket) noexcept;
-  Result listen_at(int directory, const std::string& path);
+  Result listen_at(const std::string& directory);
   void serve();
   using Clients = std::array<Client, kMostClients>;
   static Client* place_for_new(Clients& clients, std::chrono::steady_clock::time_point now);
@@ -80,9 +93,7 @@ class ControlSocket {
 
   Handler handler_;
   Refusal refusal_;
-  Descriptor listener_{-1};
-  Descriptor wake_{-1};  ///< an eventfd
-  posix::FileIdentity wake_file_;
+  Descriptor listener_;
   std::array<Descriptor, kMostClients> connections_;
   threads::Mutex mutex_;
   threads::Condition ended_;

@@ -72,7 +72,7 @@ void* DumpWriter::thread_main(void* writer) noexcept {
 }
 
 void DumpWriter::write_all() noexcept {
-  while (const Job* const job = next_job()) {
+  for (const Job* job = next_job(nullptr); job != nullptr; job = next_job(job)) {
     Result written(ENOMEM);
     try {
       written = write_file(*job);
@@ -80,24 +80,21 @@ void DumpWriter::write_all() noexcept {
       // Memory was too short before there was a file.
     }
     job->dump->finish(std::move(written));
-    end_job();
   }
 }
 
 // Returns NULL if there is no job; the thread then ends.
-const DumpWriter::Job* DumpWriter::next_job() {
+const DumpWriter::Job* DumpWriter::next_job(const Job* done) {
   const threads::MutexLock lock(mutex_);
+  if (done != nullptr) {
+    jobs_.pop_front();
+  }
   if (!jobs_.empty()) {
     return &jobs_.front();
   }
   is_running_ = false;
   idle_.notify_all();
   return nullptr;
-}
-
-void DumpWriter::end_job() {
-  const threads::MutexLock lock(mutex_);
-  jobs_.pop_front();
 }
 
 // Writes a dump, and names its file when it is whole, so that no part looks like a dump.

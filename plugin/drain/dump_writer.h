@@ -73,8 +73,7 @@ class DumpWriter {
   };
   static void* thread_main(void* writer) noexcept;
   void write_all() noexcept;
-  const Job* next_job();
-  void end_job();
+  const Job* next_job(const Job* done);
   Result write_file(const Job& job) const;
 
   const std::string directory_;

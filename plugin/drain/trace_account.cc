@@ -14,13 +14,13 @@ namespace {
 using assemble::TypeAccount;
 using record::kAccountTypes;
 
-// What the callbacks' own threads have counted. `only_early`: rings that are in no file.
-TypeAccount counted_by_threads(std::size_t type, bool only_early = false) {
+// What the callbacks' own threads have counted. `only_in_memory`: where a kill ends the counters.
+TypeAccount counted_by_threads(std::size_t type, bool only_in_memory = false) {
   TypeAccount of;
   record::RingPool& pool = record::g_recorder.rings();
   for (std::uint32_t i = 0; i < pool.count(); ++i) {
     const record::Ring* const ring = pool.ring(i);
-    if (ring != nullptr && (!only_early || ring->is_early != 0)) {
+    if (ring != nullptr && (!only_in_memory || ring->place == record::RingPlace::kMemory)) {
       of += assemble::account_of(*ring, type);
     }
   }

@@ -26,8 +26,7 @@ std::string step_notice(const assemble::ClockStep& step) {
   return "the processor's counter stepped " +
          (step.size_ns < 0 ? "back by " + ms(-step.size_ns) : "ahead by " + ms(step.size_ns)) +
          " against CLOCK_MONOTONIC, as when a virtual machine is suspended or moved: recording "
-         "goes "
-         "on, and times of the last " +
+         "goes on, and times of the last " +
          ms(step.before_ns - step.after_ns + 999'999) + " may be wrong by as much";
 }
 

@@ -54,12 +54,11 @@ SegmentFiles::~SegmentFiles() {
 
 // Makes a segment's file. On failure no file is left, and `result` is as it was. Allocates nothing
 // once the file exists.
-Result SegmentFiles::make_file(std::uint32_t number, std::string path, const SegmentHeader& header,
-                               Segment& result) {
+Result SegmentFiles::make_file(std::uint32_t number, const std::string& path,
+                               const SegmentHeader& header, Segment& result) {
   Segment made;
   made.number = number;
-  made.path = std::move(path);
-  Result ended = create_private(made.path, made.file);
+  Result ended = create_private(path, made.file);
   if (limits_.in_memory) {
     // Allocates beyond the end of the file, whose size still tells how much is written. A full
     // tmpfs is noticed here, not in the middle of a segment.
@@ -67,9 +66,8 @@ Result SegmentFiles::make_file(std::uint32_t number, std::string path, const Seg
     const int file = made.file.descriptor();
     if (!ended.is_ok() || fallocate(file, FALLOC_FL_KEEP_SIZE, 0, size) != 0) {
       if (ended.is_ok()) {
-        unlink(made.path.c_str());
+        unlink(path.c_str());
       }
-      made.path.clear();
       made.file =
           OpenFile(posix::own_descriptor([] { return memfd_create("ringside", MFD_CLOEXEC); }));
       ended = Result::of_call(made.file.is_open());
@@ -145,7 +143,7 @@ Result SegmentFiles::close_current() {
   current_.counts = {};
   current_.counts.add_written(counts());
   current_.counts.add_written(current_.at_start, -1);
-  if (limits_.in_memory) {
+  if (limits_.in_memory && current_.file.check().is_ok()) {
     // Memory that was allocated ahead and is not needed is given back.
     const std::uint64_t page = 4096;
     const std::uint64_t end = (current_.bytes + page - 1) / page * page;
@@ -155,7 +153,7 @@ Result SegmentFiles::close_current() {
     }
   }
   Result closed;
-  if (!current_.path.empty()) {
+  if (!current_.file.path().empty()) {
     if (closed = current_.file.close(); !closed.is_ok()) {
       lose(std::exchange(current_.counts, {}));
     }
@@ -219,8 +217,8 @@ void SegmentFiles::make_room_for_end() {
 
 // Deletes the file by its name, but only if the name still belongs to the file that was made.
 void SegmentFiles::delete_file(const Segment& segment) {
-  if (!segment.path.empty() && segment.file.is_at(segment.path)) {
-    unlink(segment.path.c_str());
+  if (segment.file.is_in_place()) {
+    unlink(segment.file.path().c_str());
   }
 }
 
@@ -246,9 +244,8 @@ Result SegmentFiles::finish() {
 
 Result SegmentFiles::hold_kept(std::vector<TracePart>& parts) const {
   parts.reserve(parts.size() + closed_.size() + 1);
-  const auto hold = [&](int file, const Segment& segment, std::uint64_t to) {
+  const auto hold = [&](OpenFile held, const Segment& segment, std::uint64_t to) {
     const bool is_first = parts.empty();
-    OpenFile held(file);
     if (!held.is_open()) {
       return Result(errno);
     }
@@ -257,14 +254,12 @@ Result SegmentFiles::hold_kept(std::vector<TracePart>& parts) const {
     return Result();
   };
   for (const Segment& segment : closed_) {
-    const int file = segment.path.empty() ? segment.file.duplicate() : posix::own_descriptor([&] {
-      return open(segment.path.c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
-    });
-    if (Result held = hold(file, segment, segment.body_bytes); !held.is_ok()) {
+    Result held = hold(OpenFile(segment.file.duplicate()), segment, segment.body_bytes);
+    if (!held.is_ok()) {
       return held;
     }
   }
-  return is_open() ? hold(file().duplicate(), current_, text_bytes()) : Result();
+  return is_open() ? hold(OpenFile(file().duplicate()), current_, text_bytes()) : Result();
 }
 
 }  // namespace ringside::exporting

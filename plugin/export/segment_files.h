@@ -98,7 +98,6 @@ class SegmentFiles final : public TraceFile {
  private:
   struct Segment {
     std::uint32_t number = 0;
-    std::string path;         ///< empty: has no name
     OpenFile file;            ///< stays open after the end of a segment without a name
     std::uint64_t bytes = 0;  ///< bytes that count for the bound
     // Offsets in the text.
@@ -110,7 +109,7 @@ class SegmentFiles final : public TraceFile {
 
   Result make_room(std::uint64_t bytes) override;
   bool delete_until_fits(std::uint64_t more);
-  Result make_file(std::uint32_t number, std::string path, const SegmentHeader& header,
+  Result make_file(std::uint32_t number, const std::string& path, const SegmentHeader& header,
                    Segment& result);
   std::uint64_t bytes_of_current(std::uint64_t more) const;
   const Segment& oldest() const { return closed_.empty() ? current_ : closed_.front(); }

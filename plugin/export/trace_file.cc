@@ -64,37 +64,45 @@ Result make_directories(const std::string& path) {
                          (errno == EEXIST && stat(path.c_str(), &found) == 0));
 }
 
-Result create_private(const std::string& path, OpenFile& file) {
-  file = OpenFile(posix::own_descriptor([&] {
-    return open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
-  }));
-  return Result::of_call(file.is_open());
+Result create_private(std::string path, OpenFile& file) {
+  const int made = posix::own_descriptor(
+      [&] { return open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600); });
+  const Result result = Result::of_call(made >= 0);
+  file = OpenFile(made, std::move(path));
+  return result;
 }
 
-OpenFile::OpenFile(int descriptor) noexcept : descriptor_(descriptor), file_(descriptor) {}
+OpenFile::OpenFile(int descriptor, std::string path) noexcept
+    : descriptor_(descriptor), file_(descriptor), path_(std::move(path)) {}
 
 OpenFile& OpenFile::operator=(OpenFile&& other) noexcept {
   static_cast<void>(close());
   descriptor_ = std::exchange(other.descriptor_, -1);
   file_ = other.file_;
+  path_ = std::move(other.path_);
   return *this;
 }
 
-Result OpenFile::check() const {
+Result OpenFile::check() noexcept {
+  if (descriptor_ >= 0 && !file_.is_of(descriptor_)) {
+    const int again = duplicate();
+    descriptor_ = again >= 0 ? again : descriptor_;
+  }
   return Result(file_.is_of(descriptor_) ? 0 : EBADF);
 }
 
-int OpenFile::duplicate() const {
-  if (const Result checked = check(); !checked.is_ok()) {
-    errno = checked.error();
-    return -1;
+int OpenFile::duplicate() const noexcept {
+  if (file_.is_of(descriptor_)) {
+    return posix::own_copy(descriptor_);
   }
-  return posix::own_copy(descriptor_);
+  const auto open_again = [this] { return open(path_.c_str(), O_RDWR | O_NOFOLLOW | O_CLOEXEC); };
+  errno = ENOENT;
+  return is_in_place() ? posix::own_descriptor(open_again) : -1;
 }
 
-bool OpenFile::is_at(const std::string& path) const {
+bool OpenFile::is_in_place() const noexcept {
   struct stat found {};
-  return lstat(path.c_str(), &found) == 0 && file_.is_of(found);
+  return !path_.empty() && lstat(path_.c_str(), &found) == 0 && file_.is_of(found);
 }
 
 Result OpenFile::close() noexcept {

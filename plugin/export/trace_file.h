@@ -39,24 +39,28 @@ struct WriteCounts {
   void add_dropped(const WriteCounts& other);
 };
 
-/// A descriptor that knows its file (posix/descriptors.h).
+/// A descriptor that knows its file (posix/descriptors.h), and where it can be opened again if the
+/// application closes what is not its own.
 class OpenFile {
  public:
   OpenFile() = default;
-  /// Owns the descriptor from now on. -1: none.
-  explicit OpenFile(int descriptor) noexcept;
+  /// Owns the descriptor from now on. -1: none. Without a path, the file has no name.
+  explicit OpenFile(int descriptor, std::string path = {}) noexcept;
   OpenFile(OpenFile&& other) noexcept { *this = std::move(other); }
   OpenFile& operator=(OpenFile&& other) noexcept;
   ~OpenFile() { static_cast<void>(close()); }
 
   bool is_open() const { return descriptor_ >= 0; }
   int descriptor() const { return descriptor_; }
-  /// Fails with EBADF if there is no file, or if the descriptor belongs to another one.
-  Result check() const;
-  /// Returns a copy of the descriptor; -1 with errno if there can be none.
-  int duplicate() const;
-  /// True if the file has this name.
-  bool is_at(const std::string& path) const;
+  const std::string& path() const { return path_; }
+  /// Opens the file again if its descriptor is no longer ours. Fails with EBADF if there is no
+  /// file, or if it is not at its path. Allocates nothing.
+  Result check() noexcept;
+  /// Returns another descriptor of the file, also if it is closed; -1 with errno if there can be
+  /// none.
+  int duplicate() const noexcept;
+  /// True if the file is where it was made.
+  bool is_in_place() const noexcept;
   /// Closes the file. Some file systems say only then that they have no room. Fails with the error
   /// of close(2). A descriptor of another file stays open.
   Result close() noexcept;
@@ -64,11 +68,12 @@ class OpenFile {
  private:
   int descriptor_ = -1;
   posix::FileIdentity file_;
+  std::string path_;
 };
 
 /// Creates a file, private to the user. It never opens an existing file and never follows a link.
 /// Fails with the error of open(2).
-Result create_private(const std::string& path, OpenFile& file);
+Result create_private(std::string path, OpenFile& file);
 
 class TraceFile : public LineSink {
  public:

@@ -30,11 +30,11 @@ Result check(const record::Ring& ring, std::size_t file_bytes) {
                          "; this ringside knows version " + std::to_string(record::kRingVersion)};
   }
   if (ring.header_bytes != sizeof(record::Ring) || ring.slot_bytes != sizeof(Slot) ||
-      ring.is_only_head > 1) {
+      ring.place > record::RingPlace::kHead) {
     return {EBADMSG, "has a head that its version does not have"};
   }
   if (!std::has_single_bit(ring.capacity) ||
-      (ring.is_only_head == 0 &&
+      (ring.place == record::RingPlace::kFile &&
        ring.capacity > (file_bytes - sizeof(record::Ring)) / sizeof(Slot))) {
     return {EBADMSG, "says " + std::to_string(ring.capacity) + " slots, more than it holds"};
   }
@@ -92,7 +92,7 @@ Result read_ring(std::span<const std::byte> file, RingImage& image) {
   for (std::size_t type = 0; type < image.by_type.size(); ++type) {
     image.by_type[type] = assemble::account_of(ring, type);
   }
-  image.is_only_head = ring.is_only_head != 0;
+  image.is_only_head = ring.place == record::RingPlace::kHead;
   if (image.is_only_head) {
     return {};
   }

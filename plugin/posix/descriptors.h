@@ -8,7 +8,9 @@
 #ifndef RINGSIDE_PLUGIN_POSIX_DESCRIPTORS_H
 #define RINGSIDE_PLUGIN_POSIX_DESCRIPTORS_H
 
+#include <array>
 #include <cerrno>
+#include <climits>
 #include <cstddef>
 #include <cstdint>
 #include <fcntl.h>
@@ -56,6 +58,22 @@ int own_descriptor(Open open) noexcept {
 inline int own_copy(int file) noexcept {
   return fcntl(file, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
 }
+
+/// The path of a file in a directory, without an allocation. One that is too long is cut, and names
+/// no file then.
+class PathIn {
+ public:
+  PathIn(std::string_view directory, std::string_view name) noexcept {
+    std::size_t bytes = 0;
+    for (const std::string_view part : {directory, std::string_view("/"), name}) {
+      bytes += part.copy(&text_[bytes], text_.size() - 1 - bytes);
+    }
+  }
+  const char* c_str() const noexcept { return text_.data(); }
+
+ private:
+  std::array<char, PATH_MAX + 1> text_{};
+};
 
 /// Reads the first bytes of a file of the kernel into `bytes`. Returns them; empty if it cannot be
 /// read.

@@ -137,8 +137,7 @@ int ringside_pop(void) {
 }
 
 int ringside_is_recording(void) {
-  const int answer = with_session([](Session& session) { return session.is_started() ? 1 : 0; });
-  return answer == 1 ? 1 : 0;
+  return with_session([](Session& session) { return session.is_started() ? 1 : 0; }) == 1 ? 1 : 0;
 }
 
 }  // extern "C"

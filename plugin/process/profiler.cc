@@ -136,7 +136,7 @@ void Profiler::shut_down() noexcept {
     return;
   }
   if (writer_.is_closed()) {
-    session_.directory().remove(record::g_recorder.rings().count());
+    session_.directory().remove(record::g_recorder.rings());
   }
   if (!drain_thread_.wait_for_dumps(std::min(last, Clock::now() + kPatience))) {
     log_.warn("the process ends while a dump is being written: there is only a file .part of it");

@@ -53,6 +53,13 @@ struct ProducerCounts {
   }
 };
 
+/// What of a ring outlives the process.
+enum class RingPlace : std::uint32_t {
+  kFile,    ///< all of it
+  kHead,    ///< its counters, in the file of heads: they say what is lost with the records
+  kMemory,  ///< nothing
+};
+
 enum class RingState : std::uint32_t {
   kOwned,    ///< a thread appends
   kRetired,  ///< the thread has ended; records may be left
@@ -136,9 +143,7 @@ struct Ring {
   std::atomic<std::int32_t> tid;      ///< thread id of the owner, or of the last owner
   std::atomic<std::uint32_t> owners;  ///< how many threads have had it
   std::array<std::atomic<char>, 16> thread_name;
-  /// 1: the file has no slots, since there was no room. They are in memory that ends with the
-  /// process. The counters tell how many records that takes along.
-  std::uint32_t is_only_head;
+  RingPlace place;
   /// 1: of a thread that marks before the first communicator, and in no file. It gets another one.
   std::uint32_t is_early;
 

@@ -47,21 +47,14 @@ void* map_anonymous(std::uint64_t bytes) noexcept {
   return memory != MAP_FAILED ? memory : nullptr;
 }
 
-// Makes the file of a ring, with all its pages, so that no later event causes SIGBUS because the
-// file system is full by then. Returns its descriptor, or a negative error number.
-int make_file(int directory, const char* name, std::uint64_t bytes) noexcept {
-  const int file = posix::own_descriptor([=] {
-    return openat(directory, name, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
-  });
-  if (file < 0) {
-    return -errno;
-  }
-  if (const int error = posix::allocate_file(file, bytes); error != 0) {
-    unlinkat(directory, name, 0);
-    close(file);
-    return -error;
-  }
-  return file;
+std::uint64_t page_bytes() noexcept {
+  return static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE));
+}
+
+// Makes a file that nobody else can have made. Returns its descriptor; -1 with errno.
+int make_file(const char* path) noexcept {
+  return posix::own_descriptor(
+      [=] { return open(path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600); });
 }
 
 }  // namespace
@@ -78,11 +71,31 @@ void RingPool::set_ring_bytes(std::uint64_t bytes) noexcept {
   ring_bytes_.store(usable_bytes(bytes), std::memory_order_relaxed);
 }
 
-void RingPool::set_directory(int directory, std::uint64_t ring_bytes,
+void RingPool::set_directory(const char* directory, std::uint64_t ring_bytes,
                              std::uint64_t all_bytes) noexcept {
+  // The pages of heads get memory one by one (head_of).
+  const posix::SilentCalls silent;
+  const std::uint64_t bytes = kMaxRings * page_bytes();
+  const int file = make_file(posix::PathIn(directory, kHeadsName).c_str());
+  if (file >= 0 && ftruncate(file, static_cast<off_t>(bytes)) == 0) {
+    void* const heads = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+    heads_.store(heads != MAP_FAILED ? static_cast<char*>(heads) : nullptr,
+                 std::memory_order_relaxed);
+  }
+  if (file >= 0) {
+    close(file);
+  }
   file_ring_bytes_.store(usable_bytes(ring_bytes), std::memory_order_relaxed);
   files_left_bytes_.store(all_bytes, std::memory_order_relaxed);
-  directory_.store(directory + 1, std::memory_order_release);
+  directory_.store(directory, std::memory_order_release);
+}
+
+void RingPool::remove_files(const char* directory) noexcept {
+  directory_.store(nullptr);  // before the names go: map_file() looks at it in the other order
+  for (std::uint32_t i = 0; i < count(); ++i) {
+    unlink(posix::PathIn(directory, file_name(i).data()).c_str());
+  }
+  unlink(posix::PathIn(directory, kHeadsName).c_str());
 }
 
 Ring* RingPool::for_marks() noexcept {
@@ -171,35 +184,35 @@ std::array<char, RingPool::kNameBytes> RingPool::file_name(std::uint32_t index) 
   return name;
 }
 
-// Memory whose first bytes are the ring's file: all of them, or the head alone, behind which is
-// anonymous memory. All pages are mapped here, so that no later event causes a page fault. NULL,
-// with errno, if that cannot be had.
-void* RingPool::map_file(int directory, std::uint32_t index, std::uint64_t file_bytes,
-                         std::uint64_t bytes) noexcept {
-  const auto name = file_name(index);
-  const int file = make_file(directory, name.data(), file_bytes);
+// The ring's file as memory. All pages are allocated and mapped here: no later event causes a page
+// fault, or SIGBUS because the file system is full by then. NULL, with errno, if that cannot be
+// had.
+void* RingPool::map_file(const char* directory, std::uint32_t index, std::uint64_t bytes) noexcept {
+  const posix::PathIn path(directory, file_name(index).data());
+  const int file = make_file(path.c_str());
   if (file < 0) {
-    errno = -file;
     return nullptr;
   }
-  void* const behind = bytes > file_bytes ? map_anonymous(bytes) : nullptr;
-  const int place = behind != nullptr ? MAP_FIXED : 0;
   void* memory = MAP_FAILED;
-  if (behind != nullptr || bytes == file_bytes) {
-    memory = mmap(behind, file_bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE | place,
-                  file, 0);
+  int error = posix::allocate_file(file, bytes);
+  if (error == 0) {
+    memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, file, 0);
+    error = errno;
   }
-  const int error = errno;
   close(file);
-  if (memory != MAP_FAILED) {
-    return memory;
-  }
-  unlinkat(directory, name.data(), 0);
-  if (behind != nullptr) {
-    munmap(behind, bytes);  // the failed mmap may have taken away a page of it
+  if (memory == MAP_FAILED || directory_.load() == nullptr) {
+    unlink(path.c_str());
   }
   errno = error;
-  return nullptr;
+  return memory != MAP_FAILED ? memory : nullptr;
+}
+
+// The ring's page in the file of heads; NULL: there is none. A store to a page for which the file
+// system has no room would raise SIGBUS, so the kernel stores first, which fails instead.
+void* RingPool::head_of(std::uint32_t index) const noexcept {
+  char* const heads = heads_.load(std::memory_order_relaxed);
+  char* const head = heads != nullptr ? heads + index * page_bytes() : nullptr;
+  return head != nullptr && syscall(SYS_clock_gettime, CLOCK_MONOTONIC, head) == 0 ? head : nullptr;
 }
 
 // Of the bytes that all files of rings may have.
@@ -243,15 +256,15 @@ Ring* RingPool::make_ring(std::uint32_t index, bool is_early) noexcept {
   if (of_thread == nullptr) {
     return nullptr;
   }
-  const int directory = is_early ? -1 : directory_.load(std::memory_order_acquire) - 1;
+  const char* const directory = is_early ? nullptr : directory_.load(std::memory_order_acquire);
   std::uint64_t slots_bytes = file_ring_bytes_.load(std::memory_order_relaxed);
   void* memory = nullptr;
-  bool is_only_head = false;
-  if (directory >= 0) {
+  RingPlace place = RingPlace::kFile;
+  if (directory != nullptr) {
     const std::uint64_t bytes = sizeof(Ring) + slots_bytes;
     int error = ENOSPC;
     if (take_bytes(bytes)) {
-      memory = map_file(directory, index, bytes, bytes);
+      memory = map_file(directory, index, bytes);
       error = errno;
       files_left_bytes_.fetch_add(memory != nullptr ? 0 : bytes, std::memory_order_relaxed);
     }
@@ -259,27 +272,30 @@ Ring* RingPool::make_ring(std::uint32_t index, bool is_early) noexcept {
       without_file_error_.store(error, std::memory_order_relaxed);
     }
   }
-  const bool is_file = memory != nullptr;
   if (memory == nullptr) {
     const std::uint64_t asked = ring_bytes_.load(std::memory_order_relaxed);
     slots_bytes = asked != 0 ? asked : kDefaultBytes;
     const std::uint64_t bytes = sizeof(Ring) + slots_bytes;
-    const auto page_bytes = static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE));
-    if (directory >= 0 && bytes >= page_bytes) {
-      memory = map_file(directory, index, page_bytes, bytes);
-      is_only_head = memory != nullptr;
+    memory = map_anonymous(bytes);
+    void* const head = directory != nullptr && memory != nullptr ? head_of(index) : nullptr;
+    place = head != nullptr ? RingPlace::kHead : RingPlace::kMemory;
+    // An old size of 0 maps the same page once more. After a failure, the first page of `memory`
+    // may be another thread's.
+    constexpr int kHow = MREMAP_MAYMOVE | MREMAP_FIXED;
+    if (head != nullptr && mremap(head, 0, page_bytes(), kHow, memory) == MAP_FAILED) {
+      munmap(static_cast<char*>(memory) + page_bytes(), bytes - page_bytes());
+      memory = nullptr;
     }
-    memory = memory != nullptr ? memory : map_anonymous(bytes);
   }
   if (memory == nullptr) {
     munmap(of_thread, sizeof(ThreadMemory));
     return nullptr;
   }
-  if (directory >= 0 && !is_file) {
+  if (directory != nullptr && place != RingPlace::kFile) {
     without_file_.fetch_add(1, std::memory_order_release);
   }
   Ring* made = new (memory) Ring{};
-  made->is_only_head = is_only_head ? 1 : 0;
+  made->place = place;
   made->is_early = is_early ? 1 : 0;
   made->magic = kRingMagic;
   made->version = kRingVersion;

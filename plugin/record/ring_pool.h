@@ -10,6 +10,7 @@
 #include <atomic>
 #include <cstdint>
 #include <pthread.h>
+#include <string_view>
 
 #include "plugin/record/handle.h"
 #include "plugin/record/ring.h"
@@ -20,6 +21,9 @@ class RingPool {
  public:
   /// Longest name of a ring's file, with its NUL: "ring.4095".
   static constexpr std::size_t kNameBytes = 16;
+  static constexpr std::string_view kRingPrefix = "ring.";
+  /// The file of heads: a page for each ring of which only the head is kept.
+  static constexpr char kHeadsName[] = "ring.heads";
 
   /// Smallest and largest size of a ring that set_ring_bytes takes.
   static constexpr std::uint64_t kLeastBytes = std::uint64_t{64} * 1024;
@@ -30,9 +34,12 @@ class RingPool {
 
   /// Rings made from now on are files `ring.<index>` in this directory, so that they outlive the
   /// process. Each has `ring_bytes` of slots, rounded up to a power of two. Together they have at
-  /// most `all_bytes`. The slots of further rings are anonymous memory, and only the head is a
-  /// file: its counters tell what is lost with the slots. The descriptor remains the caller's.
-  void set_directory(int directory, std::uint64_t ring_bytes, std::uint64_t all_bytes) noexcept;
+  /// most `all_bytes`. Of further rings only the head is kept, in a file that is made here. The
+  /// text must live as long as the process. Called once.
+  void set_directory(const char* directory, std::uint64_t ring_bytes,
+                     std::uint64_t all_bytes) noexcept;
+  /// The process ends: removes all files from that directory, and from now on no ring is one.
+  void remove_files(const char* directory) noexcept;
 
   /// How many rings could not be made as files although a directory was set, and the last reason
   /// (an errno).
@@ -93,8 +100,8 @@ class RingPool {
   /// A number that no ring has; kMaxRings: there is none. Without a ring, it must be given back.
   std::uint32_t take_index() noexcept;
   Ring* make_ring(std::uint32_t index, bool is_early) noexcept;
-  static void* map_file(int directory, std::uint32_t index, std::uint64_t file_bytes,
-                        std::uint64_t bytes) noexcept;
+  void* map_file(const char* directory, std::uint32_t index, std::uint64_t bytes) noexcept;
+  void* head_of(std::uint32_t index) const noexcept;
   bool take_bytes(std::uint64_t bytes) noexcept;
   static void on_thread_exit(void* ring) noexcept;
 
@@ -116,7 +123,8 @@ class RingPool {
   std::atomic<bool> usable_{false};
   std::atomic<bool> keeps_rings_{false};
   ClockSource clock_ = ClockSource::kClockGettime;  // the source whose value is 0
-  std::atomic<int> directory_{0};                   ///< the descriptor plus 1; 0: none
+  std::atomic<const char*> directory_{nullptr};     ///< NULL: rings are in memory
+  std::atomic<char*> heads_{nullptr};
   std::atomic<std::uint64_t> file_ring_bytes_{0};
   std::atomic<std::uint64_t> files_left_bytes_{0};
   std::atomic<std::uint32_t> without_file_{0};

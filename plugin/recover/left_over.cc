@@ -26,6 +26,13 @@ constexpr std::size_t kMostBytes = (std::size_t{4} << 30) + (std::size_t{1} << 2
 // So much is read of another user's journal and rings together: their sizes cost that user nothing.
 constexpr std::size_t kMostOfOthersBytes = std::size_t{256} << 20;
 
+// True for the file of a process that died between creating it and writing its first word.
+bool is_unmade(std::span<const std::byte> file, std::size_t head_bytes) {
+  const std::size_t head = std::min(file.size(), head_bytes);
+  return std::all_of(file.begin(), file.begin() + static_cast<std::ptrdiff_t>(head),
+                     [](std::byte one) { return one == std::byte{0}; });
+}
+
 }  // namespace
 
 LeftOver::~LeftOver() {
@@ -73,6 +80,7 @@ std::vector<std::string> LeftOver::names() const {
     }
     closedir(all);
   }
+  std::sort(names.begin(), names.end());
   return names;
 }
 
@@ -131,17 +139,6 @@ Result LeftOver::read_file(const char* name, std::vector<std::byte>& bytes) {
   close(file);
   return result;
 }
-
-namespace {
-
-// True for the file of a process that died between creating it and writing its first word.
-bool is_unmade(const std::vector<std::byte>& file, std::size_t head_bytes) {
-  const std::size_t head = std::min(file.size(), head_bytes);
-  return std::all_of(file.begin(), file.begin() + static_cast<std::ptrdiff_t>(head),
-                     [](std::byte one) { return one == std::byte{0}; });
-}
-
-}  // namespace
 
 Result LeftOver::read(journal::JournalImage& journal, std::vector<journal::RingImage>& rings,
                       std::vector<std::string>& notes) {
@@ -212,24 +209,31 @@ void LeftOver::read_rings(std::vector<journal::RingImage>& rings, std::vector<st
   std::vector<std::byte> bytes;
   unread_rings_ = 0;
   left_bytes_ = kMostOfOthersBytes;
-  for (std::uint32_t i = 0; i < record::kMaxRings; ++i) {
-    const auto name = record::RingPool::file_name(i);
-    if (faccessat(directory_, name.data(), F_OK, AT_SYMLINK_NOFOLLOW) != 0) {
-      continue;
-    }
+  const auto take = [&](const std::string& name, Result result, std::span<const std::byte> file) {
     journal::RingImage ring;
-    Result result = read_file(name.data(), bytes);
-    if (result.is_ok() && is_unmade(bytes, sizeof(record::Ring))) {
-      continue;
+    if (result.is_ok() && is_unmade(file, sizeof(record::Ring))) {
+      return;
     }
     if (result.is_ok()) {
-      result = journal::read_ring(bytes, ring);
+      result = journal::read_ring(file, ring);
     }
     if (result.is_ok()) {
       rings.push_back(std::move(ring));
     } else {
       ++unread_rings_;
-      notes.push_back(std::string(name.data()) + " " + result.text());
+      notes.push_back(name + " " + result.text());
+    }
+  };
+  for (const std::string& name : names()) {
+    if (!name.starts_with(record::RingPool::kRingPrefix) || rings.size() == record::kMaxRings) {
+      continue;
+    }
+    const Result result = read_file(name.c_str(), bytes);
+    const bool has_heads = result.is_ok() && name == record::RingPool::kHeadsName;
+    const std::size_t rings_there = has_heads ? record::kMaxRings : 1;
+    const std::size_t each_bytes = bytes.size() / rings_there;
+    for (std::size_t i = 0; i < rings_there; ++i) {
+      take(name, result, std::span(bytes).subspan(i * each_bytes, each_bytes));
     }
   }
 }
@@ -237,16 +241,13 @@ void LeftOver::read_rings(std::vector<journal::RingImage>& rings, std::vector<st
 // The journal is removed first: without it, nothing tries to recover the files that are left.
 Result LeftOver::remove() {
   unlinkat(directory_, journal::kJournalName, 0);
-  for (std::uint32_t i = 0; i < record::kMaxRings; ++i) {
-    unlinkat(directory_, record::RingPool::file_name(i).data(), 0);
-  }
   for (const std::string& name : names()) {
-    if (name.starts_with("ringside.") && name.ends_with(".json")) {
+    if (name.starts_with(record::RingPool::kRingPrefix) ||
+        name.starts_with(journal::kControlName) ||
+        (name.starts_with("ringside.") && name.ends_with(".json"))) {
       unlinkat(directory_, name.c_str(), 0);
     }
   }
-  unlinkat(directory_, journal::kNewControlName, 0);
-  unlinkat(directory_, journal::kControlName, 0);
   return Result::of_call(rmdir(path_.c_str()) == 0);
 }
 

@@ -180,7 +180,10 @@ assemble::Account account_of(const journal::JournalImage& journal,
     of.written += added.written[type];
     of.merged += added.merged[type];
     of.dropped_write += added.dropped[type];
-    const std::uint64_t known = of.placed();
+    std::uint64_t known = of.placed();
+    // A record for which memory was too short is counted as lost, and may be in the journal.
+    of.dropped_memory -= std::min(of.dropped_memory, known - std::min(known, of.produced));
+    known = of.placed();
     if (known > of.produced) {
       missing += known - of.produced;
       of.produced = known;

@@ -3,6 +3,7 @@
 
 #include <cerrno>
 #include <cstdlib>
+#include <ctime>
 #include <dirent.h>
 #include <fcntl.h>
 #include <memory>
@@ -11,11 +12,11 @@
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <unistd.h>
+#include <utility>
 
 #include "plugin/drain/process_info.h"
 #include "plugin/journal/journal_format.h"
 #include "plugin/posix/descriptors.h"
-#include "plugin/record/ring_pool.h"
 
 namespace ringside::session {
 namespace {
@@ -77,13 +78,6 @@ bool is_first_of_host() {
 
 }  // namespace
 
-RingDirectory::~RingDirectory() {
-  if (directory_ >= 0) {
-    close(directory_);
-    close(lock_);
-  }
-}
-
 std::string RingDirectory::make(const config::Config& config, const std::string& stem) {
   // The application may change its directory later.
   const std::string parent =
@@ -106,51 +100,33 @@ std::string RingDirectory::make(const config::Config& config, const std::string&
   return left_over;
 }
 
-// Removes what create() has made so far.
-Result RingDirectory::fail(int error) {
-  if (lock_ >= 0) {
-    unlinkat(directory_, journal::kJournalName, 0);
-    close(lock_);
-    lock_ = -1;
-  }
-  if (directory_ >= 0) {
-    close(directory_);
-    directory_ = -1;
-    rmdir(path_.c_str());
-  }
-  return Result(error).about(path_);
-}
-
 // Makes the directory and the journal in it, and locks the journal.
 Result RingDirectory::create(const std::string& parent, const std::string& stem) {
   path_ = parent + "/" + stem + std::string(journal::kRingsSuffix);
+  std::string journal = path_ + "/" + journal::kJournalName;  // before there is a directory
   if (mkdir(path_.c_str(), 0700) != 0) {
-    return fail(errno);
+    return Result(errno).about(path_);
   }
-  directory_ = posix::own_descriptor(
-      [this] { return open(path_.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC); });
-  if (directory_ < 0) {
-    const int error = errno;
-    rmdir(path_.c_str());
-    return fail(error);
-  }
-  lock_ = posix::own_descriptor([this] {
-    return openat(directory_, journal::kJournalName,
-                  O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
-  });
+  Result made = exporting::create_private(std::move(journal), journal_file_);
   // The lock is the process's, not the descriptor's, so the child of a fork does not have it: a
   // child that lives on does not keep the rings of a dead parent from being recovered.
-  if (lock_ < 0 || !lock_whole_file(lock_)) {
-    return fail(errno);
+  if (made.is_ok() && !lock_whole_file(journal_file_.descriptor())) {
+    made = Result(errno);
+    unlink(journal_file_.path().c_str());
+    journal_file_ = {};
+  }
+  if (!made.is_ok()) {
+    rmdir(path_.c_str());
+    return made.about(path_);
   }
   owner_ = getpid();
-  return {};
+  return made;
 }
 
 // Fails with ENOSPC if there is no memory for the journal beside NCCL's own.
 Result RingDirectory::map_journal(const MemoryWanted& wanted) {
   struct statvfs space {};
-  if (fstatvfs(directory_, &space) != 0) {
+  if (statvfs(path_.c_str(), &space) != 0) {
     return Result(errno).about(path_);
   }
   free_bytes_ = std::uint64_t{space.f_bavail} * space.f_frsize;
@@ -161,10 +137,11 @@ Result RingDirectory::map_journal(const MemoryWanted& wanted) {
                         std::to_string(kLeastFree_bytes >> 20) + " are needed"};
   }
   // The file is allocated as a whole, so that a store never finds the file system full.
-  Result mapped(posix::allocate_file(lock_, share.journal_bytes));
+  const int file = journal_file_.descriptor();
+  Result mapped(posix::allocate_file(file, share.journal_bytes));
   if (mapped.is_ok()) {
     void* const memory =
-        mmap(nullptr, share.journal_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, lock_, 0);
+        mmap(nullptr, share.journal_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
     if (memory != MAP_FAILED) {
       journal_ = memory;
       share_ = share;
@@ -173,27 +150,33 @@ Result RingDirectory::map_journal(const MemoryWanted& wanted) {
     mapped = Result(errno);
   }
   mapped = mapped.about(path_);
-  return ftruncate(lock_, 0) == 0
+  return ftruncate(file, 0) == 0
              ? mapped
              : Result(mapped.error(), mapped.text() + ", and it cannot be emptied again");
 }
 
 void RingDirectory::keep_lock() {
-  if (lock_ >= 0) {
-    lock_whole_file(lock_);
+  if (journal_file_.check().is_ok()) {
+    lock_whole_file(journal_file_.descriptor());
   }
 }
 
-void RingDirectory::remove(unsigned rings) {
-  if (directory_ < 0 || getpid() != owner_) {
+void RingDirectory::remove(record::RingPool& rings) noexcept {
+  if (!is_open() || getpid() != owner_) {
     return;
   }
-  for (unsigned i = 0; i < rings; ++i) {
-    unlinkat(directory_, record::RingPool::file_name(i).data(), 0);
+  // A thread that has its first event now may be making a file.
+  constexpr int kAttempts = 20;
+  for (int attempt = 0; attempt < kAttempts; ++attempt) {
+    rings.remove_files(path_.c_str());
+    unlink(posix::PathIn(path_, journal::kControlName).c_str());
+    unlink(posix::PathIn(path_, journal::kJournalName).c_str());
+    if (rmdir(path_.c_str()) == 0 || (errno != ENOTEMPTY && errno != EEXIST)) {
+      return;
+    }
+    const timespec moment{0, 1'000'000};
+    nanosleep(&moment, nullptr);
   }
-  unlinkat(directory_, journal::kControlName, 0);
-  unlinkat(directory_, journal::kJournalName, 0);
-  rmdir(path_.c_str());
 }
 
 std::string RingDirectory::description(const config::Config& config) const {

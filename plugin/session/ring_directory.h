@@ -12,6 +12,8 @@
 #include <sys/types.h>
 
 #include "plugin/config/config.h"
+#include "plugin/export/trace_file.h"
+#include "plugin/record/ring_pool.h"
 #include "plugin/result/result.h"
 #include "plugin/session/memory_share.h"
 
@@ -19,19 +21,13 @@ namespace ringside::session {
 
 class RingDirectory {
  public:
-  RingDirectory() = default;
-  RingDirectory(const RingDirectory&) = delete;
-  RingDirectory& operator=(const RingDirectory&) = delete;
-  ~RingDirectory();
-
   /// Makes the directory, once, private to the user; `stem` is the trace's name without its ending.
   /// Returns what is to be said of processes that have died and left rings, or "". Before the drain
   /// thread begins; from then on any thread may read, and the drain thread calls keep_lock().
   std::string make(const config::Config& config, const std::string& stem);
 
-  bool is_open() const { return directory_ >= 0; }
+  bool is_open() const { return journal_file_.is_open(); }
   const std::string& path() const { return path_; }
-  int descriptor() const { return directory_; }
   void* journal() const { return journal_; }  ///< NULL: there is none
   /// The bytes that this process may take there; all zeros without a journal.
   const MemoryShare& share() const { return share_; }
@@ -41,22 +37,21 @@ class RingDirectory {
   std::string description(const config::Config& config) const;
 
   /// Takes the lock again. It is lost whenever anybody in this process opens the journal and closes
-  /// it: an application that copies all files it finds, or an older Ringside beside this one.
+  /// it: an application that copies all files it finds, or closes all descriptors, or an older
+  /// Ringside beside this one.
   void keep_lock();
 
-  /// Removes the journal, the control socket, the files of the first `rings` rings and the
-  /// directory. The memory stays mapped: a late callback may still write there. Does nothing in the
+  /// Removes the journal, the control socket, the files of the rings and the directory. The memory
+  /// stays mapped: a late callback may still write there. Allocates nothing. Does nothing in the
   /// child of a fork.
-  void remove(unsigned rings);
+  void remove(record::RingPool& rings) noexcept;
 
  private:
   Result create(const std::string& parent, const std::string& stem);
   Result map_journal(const MemoryWanted& wanted);
-  Result fail(int error);
 
   std::string path_;
-  int directory_ = -1;
-  int lock_ = -1;  ///< the journal's descriptor; closing it ends the lock
+  exporting::OpenFile journal_file_;  ///< its lock ends when anybody here closes the file
   pid_t owner_ = 0;
   void* journal_ = nullptr;
   MemoryShare share_;

@@ -109,7 +109,7 @@ Session::Session(const config::Config& config, posix::Log& log, drain::TraceWrit
 // files in shared memory.
 void Session::prepare_rings() {
   std::string left_over;
-  std::call_once(rings_made_, [&] {
+  if (const std::lock_guard lock(making_rings_); !std::exchange(rings_made_, true)) {
     g_is_used.store(true, std::memory_order_release);
     posix::take_standard_numbers();  // what libraries open for us has none of them either
     left_over = directory_.make(config_, std::string(base_name(writer_.path())));
@@ -119,11 +119,11 @@ void Session::prepare_rings() {
       if (share.has_flight_recorder) {
         writer_.keep_segments_in(directory_.path());
       }
-      record::g_recorder.rings().set_directory(directory_.descriptor(), share.ring_bytes,
+      record::g_recorder.rings().set_directory(directory_.path().c_str(), share.ring_bytes,
                                                share.rings_bytes);
     }
     record::g_recorder.rings().keep_rings();
-  });
+  }
   if (!left_over.empty()) {
     log_.info(left_over);
   }
@@ -172,7 +172,7 @@ void Session::add_markers(const assemble::Communicator& communicator) {
   if (config_.markers == nvtx::Scope::kOff) {
     return;
   }
-  std::call_once(markers_made_, [&] {
+  if (const std::lock_guard lock(making_markers_); !std::exchange(markers_made_, true)) {
     const std::string_view lacks =
         nvtx::install(config_.markers, config_.gpu_serial,
                       config_.vm_id.empty() ? writer_.facts().host : config_.vm_id);
@@ -180,7 +180,7 @@ void Session::add_markers(const assemble::Communicator& communicator) {
       log_.warn("RINGSIDE_MARKERS=" + config_.markers_text + ": " + std::string(lacks) +
                 ", so there are no ranges");
     }
-  });
+  }
   nvtx::add_communicator(communicator);
 }
 
@@ -295,7 +295,7 @@ std::shared_ptr<drain::Dump> Session::order_dump(const std::string& path) {
   if (!ensure_thread()) {
     return nullptr;
   }
-  auto dump = std::make_shared<drain::Dump>(path.empty() ? next_dump_path_locked() : path);
+  auto dump = std::make_shared<drain::Dump>(path.empty() ? next_dump_path() : path);
   if (dumps_.size() == kMostOrders) {
     dump->finish({EBUSY, "too many dumps wait to be written"});
     return dump;
@@ -372,11 +372,6 @@ std::shared_ptr<drain::Dump> Session::take_dump() {
 }
 
 std::string Session::next_dump_path() {
-  const MutexLock lock(mutex_);
-  return next_dump_path_locked();
-}
-
-std::string Session::next_dump_path_locked() {
   const std::string& trace = writer_.path();
   return trace.substr(0, trace.rfind(".json")) + ".dump" + std::to_string(++default_dumps_) +
          ".json";

@@ -95,7 +95,7 @@ class Session {
   std::size_t due_dumps() RINGSIDE_REQUIRES(threads::kDrainThread);
   /// One of them, the oldest first.
   std::shared_ptr<drain::Dump> take_dump() RINGSIDE_REQUIRES(threads::kDrainThread);
-  /// The next name beside the trace.
+  /// The next name beside the trace. Any thread.
   std::string next_dump_path();
   /// The drain thread does nothing from here on.
   void thread_ends() noexcept RINGSIDE_REQUIRES(threads::kDrainThread);
@@ -124,14 +124,16 @@ class Session {
   /// event. Without any mutex: a tool may take its time to load, and may call any function.
   void add_markers(const assemble::Communicator& communicator);
   bool ensure_thread() RINGSIDE_REQUIRES(mutex_);
-  std::string next_dump_path_locked() RINGSIDE_REQUIRES(mutex_);
 
   const config::Config& config_;
   posix::Log& log_;
   drain::TraceWriter& writer_;  ///< the drain thread's, but for what its header says
   const std::function<bool()> start_thread_;
   RingDirectory directory_;
-  std::once_flag rings_made_, markers_made_;
+  // No std::call_once: an exception of a library with a C++ runtime of its own does not pass the C
+  // library's pthread_once, but aborts.
+  std::mutex making_rings_, making_markers_;
+  bool rings_made_ = false, markers_made_ = false;
 
   threads::Mutex mutex_;
   threads::Condition wake_;   ///< the drain thread waits
@@ -141,7 +143,7 @@ class Session {
   const std::atomic<bool>& is_started_;  ///< recording_'s, for any thread
   std::deque<std::shared_ptr<drain::Dump>> dumps_ RINGSIDE_GUARDED_BY(mutex_);
   std::size_t orders_ RINGSIDE_GUARDED_BY(mutex_) = 0;  ///< of tell_drain_thread(), in notes_
-  int default_dumps_ RINGSIDE_GUARDED_BY(mutex_) = 0;
+  std::atomic<int> default_dumps_{0};
   CommunicatorRank rank_ RINGSIDE_GUARDED_BY(mutex_);
   bool is_announced_ RINGSIDE_GUARDED_BY(mutex_) = false;
   bool thread_is_running_ RINGSIDE_GUARDED_BY(mutex_) = false;

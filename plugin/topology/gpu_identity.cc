@@ -12,12 +12,8 @@ using DeviceGetUuid = int (*)(unsigned char* uuid, int device);
 using DeviceGetPciBusId = int (*)(char* text, int length, int device);
 
 template <typename Function>
-Function find(void* library, const char* name, const char* older_name) {
-  void* found = dlsym(library, name);
-  if (found == nullptr && older_name != nullptr) {
-    found = dlsym(library, older_name);
-  }
-  return reinterpret_cast<Function>(found);
+Function find(void* library, const char* name) {
+  return reinterpret_cast<Function>(dlsym(library, name));
 }
 
 }  // namespace
@@ -28,7 +24,7 @@ std::optional<GpuIdentity> current_gpu() {
     return std::nullopt;
   }
   std::optional<GpuIdentity> found;
-  const auto get_device = find<CtxGetDevice>(driver, "cuCtxGetDevice", nullptr);
+  const auto get_device = find<CtxGetDevice>(driver, "cuCtxGetDevice");
   int device = -1;
   if (get_device != nullptr && get_device(&device) == 0) {
     found = GpuIdentity{};
@@ -37,15 +33,16 @@ std::optional<GpuIdentity> current_gpu() {
     // the instance's.
     std::array<unsigned char, 16> uuid{};
     std::array<unsigned char, 16> of_gpu{};
-    const auto get_uuid = find<DeviceGetUuid>(driver, "cuDeviceGetUuid_v2", "cuDeviceGetUuid");
-    const auto get_of_gpu = find<DeviceGetUuid>(driver, "cuDeviceGetUuid", nullptr);
+    const auto get_of_gpu = find<DeviceGetUuid>(driver, "cuDeviceGetUuid");
+    const auto newer = find<DeviceGetUuid>(driver, "cuDeviceGetUuid_v2");
+    const auto get_uuid = newer != nullptr ? newer : get_of_gpu;
     if (get_uuid != nullptr && get_uuid(uuid.data(), device) == 0) {
       const bool is_instance =
           get_of_gpu != nullptr && get_of_gpu(of_gpu.data(), device) == 0 && of_gpu != uuid;
       found->uuid = (is_instance ? "MIG-" : "GPU-") + uuid_text(uuid);
     }
     std::array<char, 32> pci{};
-    const auto get_pci = find<DeviceGetPciBusId>(driver, "cuDeviceGetPCIBusId", nullptr);
+    const auto get_pci = find<DeviceGetPciBusId>(driver, "cuDeviceGetPCIBusId");
     if (get_pci != nullptr && get_pci(pci.data(), static_cast<int>(pci.size()), device) == 0) {
       found->pci = pci.data();
     }

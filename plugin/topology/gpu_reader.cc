@@ -12,7 +12,6 @@ namespace {
 // More than any machine has. They bound the time, and the trace's first lines.
 constexpr unsigned kMostGpus = 64;
 constexpr unsigned kMostLinks = 36;
-constexpr int kMemoryClock = 2;
 
 template <std::size_t Length>
 std::string text_in(const std::array<char, Length>& bytes) {
@@ -111,15 +110,6 @@ Gpu read_gpu(const Nvml& nvml, Nvml::Device device, const std::atomic<bool>& sto
   }
   gpu.uuid = ask_text(nvml.uuid, device);
   gpu.name = ask_text(nvml.name, device);
-  int major = 0;
-  int minor = 0;
-  if (nvml.compute_capability != nullptr &&
-      nvml.compute_capability(device, &major, &minor) == Nvml::kSuccess) {
-    gpu.compute_major = major;
-    gpu.compute_minor = minor;
-  }
-  gpu.memory_clock_mhz = ask<unsigned>(nvml.max_clock, device, kMemoryClock);
-  gpu.memory_bus_bits = ask<unsigned>(nvml.memory_bus_width, device);
   gpu.pcie_generation = ask<unsigned>(nvml.pcie_generation, device);
   gpu.pcie_width = ask<unsigned>(nvml.pcie_width, device);
   gpu.most_pcie_generation = ask<unsigned>(nvml.max_pcie_generation, device);
@@ -131,7 +121,7 @@ Gpu read_gpu(const Nvml& nvml, Nvml::Device device, const std::atomic<bool>& sto
 
 }  // namespace
 
-bool read_gpus(const Nvml& nvml, const std::atomic<bool>& stop, Machine& machine) {
+void read_gpus(const Nvml& nvml, const std::atomic<bool>& stop, Machine& machine) {
   std::array<char, 96> driver{};
   if (nvml.system_driver_version != nullptr &&
       nvml.system_driver_version(driver.data(), static_cast<unsigned>(driver.size())) == 0) {
@@ -141,7 +131,7 @@ bool read_gpus(const Nvml& nvml, const std::atomic<bool>& stop, Machine& machine
   if (const int result = nvml.device_count(&count); result != Nvml::kSuccess) {
     machine.state = State::kFailed;
     machine.reason = "NVML: " + nvml.text_of(result);
-    return false;
+    return;
   }
   for (unsigned index = 0; index < std::min(count, kMostGpus); ++index) {
     Nvml::Device device = nullptr;
@@ -152,11 +142,10 @@ bool read_gpus(const Nvml& nvml, const std::atomic<bool>& stop, Machine& machine
     if (stop.load(std::memory_order_relaxed)) {
       machine.state = State::kUnfinished;
       machine.reason = "the process ends";
-      return false;
+      return;
     }
   }
   machine.left_out += count - std::min(count, kMostGpus);
-  return true;
 }
 
 }  // namespace ringside::topology

@@ -60,9 +60,6 @@ struct Gpu {
   std::uint32_t index = 0;  ///< NVML's, which is not CUDA's
   std::string pci;          ///< as sysfs writes it: "0000:3b:00.0"
   std::string uuid, name;
-  std::optional<std::int32_t> compute_major, compute_minor;
-  std::optional<std::uint32_t> memory_clock_mhz;  ///< at most
-  std::optional<std::uint32_t> memory_bus_bits;
   std::optional<std::uint32_t> pcie_generation, pcie_width;            ///< now
   std::optional<std::uint32_t> most_pcie_generation, most_pcie_width;  ///< of GPU and slot
   std::optional<std::int32_t> numa_node;

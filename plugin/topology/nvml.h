@@ -20,9 +20,6 @@ namespace ringside::topology {
   FUNCTION(int, pci_info, "nvmlDeviceGetPciInfo_v3", Device, PciInfo*)                           \
   FUNCTION(int, uuid, "nvmlDeviceGetUUID", Device, char*, unsigned)                              \
   FUNCTION(int, name, "nvmlDeviceGetName", Device, char*, unsigned)                              \
-  FUNCTION(int, compute_capability, "nvmlDeviceGetCudaComputeCapability", Device, int*, int*)    \
-  FUNCTION(int, max_clock, "nvmlDeviceGetMaxClockInfo", Device, int, unsigned*)                  \
-  FUNCTION(int, memory_bus_width, "nvmlDeviceGetMemoryBusWidth", Device, unsigned*)              \
   FUNCTION(int, pcie_generation, "nvmlDeviceGetCurrPcieLinkGeneration", Device, unsigned*)       \
   FUNCTION(int, pcie_width, "nvmlDeviceGetCurrPcieLinkWidth", Device, unsigned*)                 \
   FUNCTION(int, max_pcie_generation, "nvmlDeviceGetMaxPcieLinkGeneration", Device, unsigned*)    \

@@ -14,9 +14,9 @@
 namespace ringside::topology {
 
 /// Reads all GPUs that NVML shows this process, into `machine.gpus`. A query that fails leaves its
-/// value unknown, and the others go on. False, with the machine's state and reason, if NVML does
-/// not list its GPUs, or `stop` was set meanwhile.
-bool read_gpus(const Nvml& nvml, const std::atomic<bool>& stop, Machine& machine);
+/// value unknown, and the others go on. The machine's state says if NVML does not list its GPUs, or
+/// `stop` was set meanwhile.
+void read_gpus(const Nvml& nvml, const std::atomic<bool>& stop, Machine& machine);
 
 /// Adds the PCI path and the NUMA node of each GPU that sysfs knows.
 void read_places(const std::string& root, Machine& machine);

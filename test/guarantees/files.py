@@ -4,6 +4,7 @@ import ctypes
 import gzip
 import json
 import os
+import signal
 import stat
 import subprocess
 import time
@@ -213,14 +214,34 @@ def own_files(options):
     """A program closes all descriptors and opens files of its own, which then have the numbers of ours."""
     if options.sanitized == "thread":  # which calls that a race, and so it is: the program's
         return
+    for variables in ({}, {"RINGSIDE_JOURNAL_BYTES": "128K"}, {"RINGSIDE_FLIGHT_BYTES": "4M"}):
+        for end in (), ("kill:",):
+            with House(options) as house:
+                own, log = house.root / "own", house.root / "log"
+                own.mkdir()
+                house.run("steps", "communicator:1", "pace:5", f"own_files:{own}", "pace:5", "thread:100", *end,
+                          result=-signal.SIGKILL if end else 0, RINGSIDE_LOG=log, RINGSIDE_MAX_BYTES="nonsense",
+                          **variables)
+                if end:
+                    house.recover()
+                house.no_rings()
+                traces = house.trace_files()
+                require(traces or ("RINGSIDE_FLIGHT_BYTES" in variables and not end), "there is no trace")
+                if traces:
+                    house.has_all(house.account(traces[-1]))
+                    house.lint()
+                written = {path.name: path.read_bytes()[:500] for path in own.iterdir() if path.stat().st_size}
+                require(not written, f"written to files of the program: {written}")
+                require(log.stat().st_size > 0, "nothing was logged before")
+
+
+def no_descriptors(options):
+    """A thread's buffer cannot be a file, and the process is killed: what that costs is counted."""
     with House(options) as house:
-        own, log = house.root / "own", house.root / "log"
-        own.mkdir()
-        house.run("steps", "communicator:1", "pace:5", f"own_files:{own}", "pace:5", "trouble", RINGSIDE_LOG=log,
-                  RINGSIDE_MAX_BYTES="nonsense")
-        written = {path.name: path.read_bytes()[:500] for path in own.iterdir() if path.stat().st_size}
-        require(not written, f"written to files of the program: {written}")
-        require(log.stat().st_size > 0, "nothing was logged before")
+        house.run("steps", "communicator:1", "call:100", "leave_descriptors:0", "thread:5000", "kill:",
+                  result=-signal.SIGKILL)
+        house.recover()
+        house.whole_account()
 
 
 def relative_directories(options):
@@ -311,6 +332,7 @@ def trouble(options):
     without_streams(options)
     standard_numbers(options)
     own_files(options)
+    no_descriptors(options)
     relative_directories(options)
     without_zlib(options)
     refused_late(options)

@@ -87,7 +87,14 @@ def memory(options):
             raise Failure(f"{thread}, allocation {number} of {most}, for_ever {for_ever}, seed {options.seed}: "
                           f"{failure}") from None
 
-    runs = 0
+    steps = ("init_alone:1", "call:10")
+    most = run(options, "init_alone", 0, False, steps)
+    require(most > 100, f"init makes only {most} allocations")
+    with concurrent.futures.ThreadPoolExecutor(4) as pool:
+        for done in [pool.submit(run, options, "init_alone", number, False, steps)
+                     for number in range(1, most + 1, 1 if options.long else 5)]:
+            done.result()
+    runs = most
     for thread in ("ringside", "ringside-ctl"):
         most = run(options, thread, 0, False)
         require(most > (200 if thread == "ringside" else 5), f"only {most} allocations of {thread}")

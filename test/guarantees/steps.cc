@@ -34,6 +34,16 @@ class Steps {
          contexts_[hash] = loaded_.new_communicator(std::strtoull(hash.c_str(), nullptr, 10));
          use(hash);
        }},
+      {"init_alone",  // on a thread of this name, which allocates nothing itself
+       [this](const std::string& hash) {
+         void*& context = contexts_[hash];
+         const std::uint64_t value = number(hash);
+         std::thread([&] {
+           pthread_setname_np(pthread_self(), "init_alone");
+           context = loaded_.new_communicator(value);
+         }).join();
+         use(hash);
+       }},
       {"leave_open",  // so many threads each begin a range and end; then there is still room for
                       // one
        [this](const std::string& count) {
@@ -107,6 +117,7 @@ class Steps {
            require(open(path.c_str(), O_RDWR | O_CREAT, 0600) >= 0, "a file cannot be opened");
          }
        }},
+      {"kill", [](const std::string&) { std::raise(SIGKILL); }},
       {"chdir",
        [](const std::string& path) { require(chdir(path.c_str()) == 0, "no such directory"); }},
       {"leave_descriptors",  // the process can open so many more

@@ -190,8 +190,7 @@ topology::Machine draw_machine(Random& random) {
            machine.left_out);
   machine.gpus.resize(random() % 4);
   for (topology::Gpu& gpu : machine.gpus) {
-    fill_all(random, gpu.index, gpu.pci, gpu.uuid, gpu.name, gpu.compute_major, gpu.compute_minor,
-             gpu.memory_clock_mhz, gpu.memory_bus_bits, gpu.pcie_generation, gpu.pcie_width,
+    fill_all(random, gpu.index, gpu.pci, gpu.uuid, gpu.name, gpu.pcie_generation, gpu.pcie_width,
              gpu.most_pcie_generation, gpu.most_pcie_width, gpu.numa_node, gpu.pci_path,
              gpu.fabric_cluster, gpu.fabric_clique);
     gpu.links.resize(random() % 3);

@@ -93,10 +93,6 @@ bool read_counters(const Members& args, Port& port) {
 bool read_gpu(const Members& args, Gpu& gpu) {
   return take(args, "index", gpu.index) && take(args, "pci", gpu.pci) &&
          take(args, "uuid", gpu.uuid) && take(args, "name", gpu.name) &&
-         take(args, "compute_major", gpu.compute_major) &&
-         take(args, "compute_minor", gpu.compute_minor) &&
-         take(args, "memory_clock_mhz", gpu.memory_clock_mhz) &&
-         take(args, "memory_bus_bits", gpu.memory_bus_bits) &&
          take(args, "pcie_generation", gpu.pcie_generation) &&
          take(args, "pcie_width", gpu.pcie_width) &&
          take(args, "most_pcie_generation", gpu.most_pcie_generation) &&

@@ -26,12 +26,10 @@ void visit(Archive& archive, Of<Archive, topology::Machine> machine,
 template <typename Archive>
 void visit(Archive& archive, Of<Archive, topology::Gpu> gpu,
            Of<Archive, std::uint64_t> link_count) {
-  auto& [index, pci, uuid, name, compute_major, compute_minor, memory_clock_mhz, memory_bus_bits,
-         pcie_generation, pcie_width, most_pcie_generation, most_pcie_width, numa_node, pci_path,
-         fabric_cluster, fabric_clique, links] = gpu;
-  archive(index, pci, uuid, name, compute_major, compute_minor, memory_clock_mhz, memory_bus_bits,
-          pcie_generation, pcie_width, most_pcie_generation, most_pcie_width, numa_node, pci_path,
-          fabric_cluster, fabric_clique, link_count);
+  auto& [index, pci, uuid, name, pcie_generation, pcie_width, most_pcie_generation, most_pcie_width,
+         numa_node, pci_path, fabric_cluster, fabric_clique, links] = gpu;
+  archive(index, pci, uuid, name, pcie_generation, pcie_width, most_pcie_generation,
+          most_pcie_width, numa_node, pci_path, fabric_cluster, fabric_clique, link_count);
 }
 
 template <typename Archive>

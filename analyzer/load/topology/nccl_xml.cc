@@ -87,10 +87,6 @@ void add_gpu(const pugi::xml_node& node, const Place& place, model::TopologyHost
   gpu.numa_node = place.numa_node;
   gpu.pcie_generation = place.generation;
   gpu.pcie_width = place.width;
-  if (const auto compute = number_of(node, "sm")) {
-    gpu.compute_major = static_cast<std::int32_t>(*compute / 10);
-    gpu.compute_minor = static_cast<std::int32_t>(*compute % 10);
-  }
   add_links(node, gpu, error);
   const auto rank = number_of(node, "rank");
   host.labels.push_back(rank ? "rank " + std::to_string(*rank)

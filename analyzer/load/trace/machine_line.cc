@@ -94,10 +94,6 @@ error_code take_gpu_member(std::string_view key, Value& value, topology::Gpu& gp
   if (key == "pci") return take_text(value, gpu.pci);
   if (key == "uuid") return take_text(value, gpu.uuid);
   if (key == "name") return take_text(value, gpu.name);
-  if (key == "compute_major") return take_integer(value, gpu.compute_major);
-  if (key == "compute_minor") return take_integer(value, gpu.compute_minor);
-  if (key == "memory_clock_mhz") return take_integer(value, gpu.memory_clock_mhz);
-  if (key == "memory_bus_bits") return take_integer(value, gpu.memory_bus_bits);
   if (key == "pcie_generation") return take_integer(value, gpu.pcie_generation);
   if (key == "pcie_width") return take_integer(value, gpu.pcie_width);
   if (key == "most_pcie_generation") return take_integer(value, gpu.most_pcie_generation);

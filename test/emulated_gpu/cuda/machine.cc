@@ -21,8 +21,6 @@ MachineGpu read_gpu(const json& text) {
   gpu.name = text.at("name");
   gpu.compute_major = text.at("compute_capability").at(0);
   gpu.compute_minor = text.at("compute_capability").at(1);
-  gpu.memory_clock_mhz = text.at("memory_clock_mhz");
-  gpu.memory_bus_bits = text.at("memory_bus_bits");
   gpu.pcie_generation = gpu.most_pcie_generation = text.at("pcie_generation");
   gpu.pcie_width = gpu.most_pcie_width = text.at("pcie_width");
   return gpu;

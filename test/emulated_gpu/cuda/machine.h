@@ -25,7 +25,6 @@ struct MachineLink {
 struct MachineGpu {
   std::string name;
   int compute_major = 0, compute_minor = 0;
-  unsigned memory_clock_mhz = 0, memory_bus_bits = 0;
   unsigned pcie_generation = 0, pcie_width = 0, most_pcie_generation = 0, most_pcie_width = 0;
   unsigned link_version = 0, link_speed_mbytes_s = 0;
   std::string fabric_cluster;  // 32 hexadecimal digits; empty: none

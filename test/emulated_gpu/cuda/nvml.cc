@@ -241,12 +241,6 @@ int nvmlDeviceGetName(Handle handle, char* name, unsigned length) {
   return copy(gpu != nullptr ? gpu->name : "Emulated GPU", name, length);
 }
 
-int nvmlDeviceGetMaxClockInfo(Handle handle, int, unsigned* mhz) {
-  return number(gpu_for(CALLER, handle), &MachineGpu::memory_clock_mhz, mhz);
-}
-int nvmlDeviceGetMemoryBusWidth(Handle handle, unsigned* bits) {
-  return number(gpu_for(CALLER, handle), &MachineGpu::memory_bus_bits, bits);
-}
 int nvmlDeviceGetCurrPcieLinkGeneration(Handle handle, unsigned* generation) {
   return number(gpu_for(CALLER, handle), &MachineGpu::pcie_generation, generation);
 }

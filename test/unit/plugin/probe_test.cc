@@ -67,10 +67,9 @@ TEST_CASE("the probe reads a machine with NVSwitches") {
           return machine.state == State::kComplete && machine.gpus.size() == 8 &&
                  machine.driver == "580.0 emulated" && machine.took_ns > 0 &&
                  gpu.name == "NVIDIA H100 80GB HBM3" && gpu.pci == "0000:48:00.0" &&
-                 gpu.uuid.starts_with("GPU-") && gpu.compute_major == 9 && gpu.compute_minor == 0 &&
-                 gpu.memory_clock_mhz == 2619 && gpu.memory_bus_bits == 5120 &&
-                 gpu.pcie_generation == 5 && gpu.most_pcie_width == 16 && gpu.links.size() == 18 &&
-                 link.is_up == true && link.version == 4 && link.speed_mbytes_s == 26562 &&
+                 gpu.uuid.starts_with("GPU-") && gpu.pcie_generation == 5 &&
+                 gpu.most_pcie_width == 16 && gpu.links.size() == 18 && link.is_up == true &&
+                 link.version == 4 && link.speed_mbytes_s == 26562 &&
                  link.remote == Remote::kSwitch && link.errors[0] == 0 &&
                  gpu.fabric_cluster.empty() && !gpu.fabric_clique;
         }) == 0);

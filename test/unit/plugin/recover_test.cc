@@ -30,18 +30,13 @@ namespace {
 
 struct RingFiles {
   std::filesystem::path path;
-  int descriptor;
   RingFiles() {
     std::string name = (std::filesystem::temp_directory_path() / "ringside-rings-XXXXXX").string();
     path = mkdtemp(name.data());
-    descriptor = open(path.c_str(), O_RDONLY | O_DIRECTORY);
   }
   RingFiles(const RingFiles&) = delete;
   RingFiles& operator=(const RingFiles&) = delete;
-  ~RingFiles() {
-    close(descriptor);
-    std::filesystem::remove_all(path);
-  }
+  ~RingFiles() { std::filesystem::remove_all(path); }
   std::vector<std::byte> file(const char* name) const {
     std::ifstream in(path / name, std::ios::binary);
     const std::vector<char> text{std::istreambuf_iterator<char>(in), {}};
@@ -72,7 +67,7 @@ std::vector<std::byte> ring_file(const RingFiles& directory, std::uint64_t untak
   record::RingPool pool;
   pool.prepare();
   pool.set_ring_bytes(record::RingPool::kLeastBytes);
-  pool.set_directory(directory.descriptor, record::RingPool::kLeastBytes, std::uint64_t{1} << 30);
+  pool.set_directory(directory.path.c_str(), record::RingPool::kLeastBytes, std::uint64_t{1} << 30);
   record::Ring* const ring = pool.current();
   REQUIRE(ring != nullptr);
   CHECK(pool.without_file() == 0);
@@ -109,7 +104,7 @@ TEST_CASE("A ring's file has marks whole, or not at all") {
   const RingFiles directory;
   record::RingPool pool;
   pool.prepare();
-  pool.set_directory(directory.descriptor, record::RingPool::kLeastBytes, std::uint64_t{1} << 30);
+  pool.set_directory(directory.path.c_str(), record::RingPool::kLeastBytes, std::uint64_t{1} << 30);
   record::Ring* const ring = pool.current();
   REQUIRE(ring != nullptr);
   const std::string text(record::kMostText_bytes, 't');
@@ -151,11 +146,11 @@ TEST_CASE("A ring's file has marks whole, or not at all") {
 TEST_CASE("A process that died before it had written a word leaves nothing, and nothing stays") {
   const RingFiles directory;
   const std::string rings = (directory.path / "ringside.job.host.1.2.rings").string();
-  const auto make = [&](std::size_t bytes, const char* first_ring) {
+  const auto make = [&](std::size_t bytes, const char* other) {
     std::filesystem::create_directory(rings);
     std::ofstream(rings + "/" + journal::kJournalName) << std::string(bytes, '\0');
-    if (first_ring != nullptr) {
-      std::ofstream(rings + "/" + first_ring) << std::string(4096, '\0');
+    if (other != nullptr) {
+      std::ofstream(rings + "/" + other) << std::string(4096, '\0');
     }
   };
   for (const std::size_t bytes : {std::size_t{0}, std::size_t{100}, std::size_t{1} << 20}) {
@@ -167,10 +162,9 @@ TEST_CASE("A process that died before it had written a word leaves nothing, and 
     CHECK(outcome.removed);
     CHECK_FALSE(std::filesystem::exists(rings));
   }
-  // An empty head beside rings that it should name is damage.
-  make(1U << 20, "ring.0");
-  std::filesystem::permissions(rings, std::filesystem::perms::owner_all);
+  make(1U << 20, "not-ours");
   CHECK_FALSE(recover::recover(rings, {}).removed);
+  CHECK(std::filesystem::exists(rings + "/not-ours"));
 }
 
 TEST_CASE("Whole lines are copied of a begun trace, plain or compressed, wherever it was cut off") {
@@ -262,14 +256,14 @@ TEST_CASE("No field of a ring's head is trusted") {
 }
 
 TEST_CASE(
-    "Rings are files as long as they have room together, and then memory with a file of counts") {
+    "Rings are files as long as they have room together, and then memory whose counts are kept") {
   const RingFiles directory;
   record::RingPool pool;
   pool.prepare();
   constexpr std::uint64_t kFile_bytes = record::RingPool::kLeastBytes;
   constexpr std::uint64_t kMemory_bytes = 4 * record::RingPool::kLeastBytes;
   pool.set_ring_bytes(kMemory_bytes);
-  pool.set_directory(directory.descriptor, kFile_bytes, 2 * kFile_bytes);  // without the heads
+  pool.set_directory(directory.path.c_str(), kFile_bytes, 2 * kFile_bytes);  // without the heads
   std::array<std::uint64_t, 2> capacities{};
   for (std::uint64_t& capacity : capacities) {
     std::thread([&] {
@@ -287,10 +281,12 @@ TEST_CASE(
   CHECK(pool.without_file() == 1);
   CHECK(pool.without_file_error() == ENOSPC);
 
-  const std::vector<std::byte> file = directory.file("ring.0001");
-  CHECK(file.size() == static_cast<std::size_t>(sysconf(_SC_PAGESIZE)));
+  const std::vector<std::byte> heads = directory.file(record::RingPool::kHeadsName);
+  const auto page_bytes = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+  REQUIRE(heads.size() == record::kMaxRings * page_bytes);
   journal::RingImage image;
-  REQUIRE(journal::read_ring(file, image).is_ok());
+  REQUIRE(journal::read_ring(std::span(heads).subspan(page_bytes, page_bytes), image).is_ok());
+  CHECK(image.index == 1);
   CHECK(image.is_only_head);
   CHECK(image.records.empty());
   CHECK(image.by_type[static_cast<std::size_t>(EventType::kColl)].produced == capacities[1]);
@@ -299,13 +295,11 @@ TEST_CASE(
 
 TEST_CASE("A ring that could not be a file leaves its room to the next one") {
   const RingFiles directory;
-  const int taken = openat(directory.descriptor, "ring.0000", O_CREAT | O_WRONLY | O_CLOEXEC, 0600);
-  REQUIRE(taken >= 0);
-  close(taken);
+  std::ofstream(directory.path / "ring.0000") << "taken";
   record::RingPool pool;
   pool.prepare();
   constexpr std::uint64_t kBytes = record::RingPool::kLeastBytes;
-  pool.set_directory(directory.descriptor, kBytes, kBytes + sizeof(record::Ring));
+  pool.set_directory(directory.path.c_str(), kBytes, kBytes + sizeof(record::Ring));
   std::array<record::Ring*, 2> rings{};
   for (record::Ring*& ring : rings) {
     std::thread([&] { ring = pool.current(); }).join();
@@ -317,12 +311,41 @@ TEST_CASE("A ring that could not be a file leaves its room to the next one") {
   pool.close_in_child();
 }
 
+TEST_CASE("A process that ends leaves no file of a ring, also of threads that begin meanwhile") {
+  const RingFiles directory;
+  record::RingPool pool;
+  pool.prepare();
+  pool.set_directory(directory.path.c_str(), record::RingPool::kLeastBytes, 1U << 30);
+  std::atomic<bool> ends{false};
+  std::vector<std::thread> threads(4);
+  for (std::thread& thread : threads) {
+    thread = std::thread([&] {
+      while (!ends) {
+        std::thread([&] { pool.current(); }).join();
+      }
+    });
+  }
+  while (pool.count() < 100) {
+    std::this_thread::yield();
+  }
+  pool.remove_files(directory.path.c_str());
+  for (const std::uint32_t before = pool.count(); pool.count() < before + threads.size();) {
+    std::this_thread::yield();
+  }
+  ends = true;
+  for (std::thread& thread : threads) {
+    thread.join();
+  }
+  CHECK(std::filesystem::is_empty(directory.path));
+  pool.close_in_child();
+}
+
 TEST_CASE("A ring that cannot be a file is memory, and that is counted") {
   record::RingPool pool;
   pool.prepare();
-  pool.set_directory(1'000'000, record::RingPool::kLeastBytes, 1U << 30);  // no such descriptor
+  pool.set_directory("/proc/no/such/place", record::RingPool::kLeastBytes, 1U << 30);
   REQUIRE(pool.current() != nullptr);
   CHECK(pool.without_file() == 1);
-  CHECK(pool.without_file_error() == EBADF);
+  CHECK(pool.without_file_error() == ENOENT);
   pool.close_in_child();
 }

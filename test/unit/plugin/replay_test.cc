@@ -127,3 +127,18 @@ TEST_CASE("The second stop of a call is stale in the recovered account, and coun
     CHECK(outcome.lost == 1);
   }
 }
+
+TEST_CASE("A callback for which memory was too short counts once, though the journal has it") {
+  constexpr auto kType = static_cast<std::size_t>(EventType::kP2p);
+  journal::JournalImage journal = journal_of_one_communicator();
+  journal.checkpoint.by_type[kType].dropped_memory = 3;
+  journal::RingImage ring;
+  ring.by_type[kType].produced = 4;
+  exporting::WriteCounts added;
+  added.written[kType] = added.merged[kType] = 1;
+  recover::Outcome outcome;
+  const auto account = recover::account_of(journal, {ring}, added, {}, outcome);
+  CHECK(account.by_type[kType].produced == 4);
+  CHECK(account.by_type[kType].dropped_memory == 2);
+  CHECK(outcome.notes.empty());
+}

@@ -402,26 +402,43 @@ TEST_CASE("text that cannot be compressed stays within the bound, too") {
 TEST_CASE("nothing is written into a file that has the descriptor by now") {
   const Directory directory;
   SegmentFiles files(limits_of(4 * kMiB));
-  REQUIRE(files.open_first(directory.file("t.json"), kFirst, 0).is_ok());
+  const std::string path = directory.file("t.json");
+  REQUIRE(files.open_first(path, kFirst, 0).is_ok());
   const int victim = open(directory.file("victim").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
   REQUIRE(write(victim, "precious", 8) == 8);
-  int ours = -1;
-  for (const auto& entry : std::filesystem::directory_iterator("/proc/self/fd")) {
-    std::error_code error;
-    if (std::filesystem::read_symlink(entry.path(), error) == directory.file("t.json")) {
-      ours = std::stoi(entry.path().filename());
+  const auto take_descriptor = [&] {
+    int ours = -1;
+    for (const auto& entry : std::filesystem::directory_iterator("/proc/self/fd")) {
+      std::error_code error;
+      if (std::filesystem::read_symlink(entry.path(), error) == path) {
+        ours = std::stoi(entry.path().filename());
+      }
     }
-  }
-  REQUIRE(ours >= 0);
-  REQUIRE(dup2(victim, ours) == ours);
-  close(victim);
+    REQUIRE(ours >= 0);
+    REQUIRE(dup2(victim, ours) == ours);
+    return ours;
+  };
+  const int before = take_descriptor();
+  const std::uint64_t bytes = files.bytes();
+  add_line(files, 'x');
+  CHECK(files.flush().is_ok());  // the file has been opened again
+  CHECK(files.counts().dropped[kIndex] == 0);
+  CHECK(std::filesystem::file_size(path) == files.bytes());
+  CHECK(files.bytes() > bytes);
+
+  const int ours = take_descriptor();
+  CHECK(ours != before);
+  std::ofstream(directory.file("another")) << "another one";
+  std::filesystem::rename(directory.file("another"), path);
   add_line(files, 'x');
   CHECK(files.flush().error() == EBADF);
   CHECK(files.counts().dropped[kIndex] == 2);
   exporting::TraceSnapshot snapshot;
-  CHECK(files.hold_kept(snapshot.parts).error() == EBADF);
+  CHECK(files.hold_kept(snapshot.parts).error() == ENOENT);
   CHECK(files.finish().error() == EBADF);
   CHECK(content(directory.file("victim")) == "precious");
-  CHECK(fcntl(ours, F_GETFD) >= 0);  // it is not ours to close
-  close(ours);
+  CHECK(content(path) == "another one");
+  for (const int not_ours : {before, ours, victim}) {
+    CHECK(close(not_ours) == 0);
+  }
 }
