@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "plugin/threads/background_thread.h"
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cstdint>
@@ -11,6 +12,7 @@
 #include <new>
 #include <pthread.h>
 #include <sched.h>
+#include <span>
 #include <string_view>
 #include <unistd.h>
 
@@ -79,13 +81,18 @@ void count_running(std::uint64_t by) noexcept {
   }
 }
 
-// A main thread that has ended stays as a zombie until the process ends.
-bool main_thread_has_ended() noexcept {
+// How many threads the process has, if its main thread has ended, which stays as a zombie; else 0.
+// It takes no memory, which may have run out.
+std::uint64_t threads_without_main() noexcept {
   std::array<char, 512> text{};
   std::snprintf(text.data(), text.size(), "/proc/self/task/%d/stat", static_cast<int>(getpid()));
-  const std::string_view stat = posix::read_begin(text.data(), text);
-  const std::size_t end_of_name = stat.rfind(')');
-  return end_of_name != std::string_view::npos && stat.substr(end_of_name).starts_with(") Z");
+  const std::string_view stat = posix::read_begin(text.data(), std::span(text).first<511>());
+  const std::size_t end_of_name = std::min(stat.rfind(')'), stat.size());
+  // The state and 16 numbers come before the number of threads (proc(5)).
+  long long threads = 0;
+  std::sscanf(text.data() + end_of_name,
+              ") Z %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %lld", &threads);
+  return static_cast<std::uint64_t>(threads);
 }
 
 void* thread_main(void* given) noexcept {
@@ -126,17 +133,9 @@ bool start_background_thread(const char* name, std::size_t stack_bytes, void* (*
 }
 
 bool application_has_ended() noexcept {
-  if (!main_thread_has_ended()) {
-    return false;
-  }
-  const std::unique_ptr<DIR, int (*)(DIR*)> tasks(opendir("/proc/self/task"), closedir);
-  std::uint64_t others = 0;
-  while (const dirent* const task = tasks != nullptr ? readdir(tasks.get()) : nullptr) {
-    const int tid = std::atoi(task->d_name);
-    others += tid != 0 && tid != getpid() ? 1 : 0;
-  }
+  const std::uint64_t threads = threads_without_main();
   const std::uint64_t ours = running(g_running.load(std::memory_order_relaxed)) & 0xFFFFFFFF;
-  return others != 0 && others <= ours;
+  return threads > 1 && threads - 1 <= ours;
 }
 
 }  // namespace ringside::threads

@@ -78,6 +78,9 @@ def memory(options):
         print("memory: skipped, a sanitizer has an allocator of its own")
         return 77
     program_in_c(options)
+    with House(options) as house:  # the end of the last thread of the program is noticed without memory
+        house.run("main_ends", LD_PRELOAD=options.no_memory, NO_MEMORY_THREAD="ringside", NO_MEMORY_FROM=1,
+                  NO_MEMORY_FOR_EVER=1)
     chance = random.Random(options.seed)
 
     def one(thread, most, number, for_ever):
