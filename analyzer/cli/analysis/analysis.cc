@@ -289,9 +289,9 @@ void add_stacks_option(CLI::App& command, AnalysisOptions& options) {
 std::vector<metrics::RunIterations> Analysis::iterations(std::size_t length) const {
   auto runs = metrics::find_iterations(facts(), length);
   replay::JobParts parts = replay::find_parts(facts(), metrics::RowsBy::kCaller);
-  const bool is_seen = parts.coverage.is_enough();
+  const std::vector<replay::Coverage> coverage = parts.coverage;
   for (const replay::Job& job : replay::make_jobs(std::move(parts), traces, matches)) {
-    replay::add_waits(job, is_seen, runs);
+    replay::add_waits(job, coverage[job.run].is_enough(), runs);
   }
   return runs;
 }

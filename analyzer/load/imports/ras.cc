@@ -9,7 +9,6 @@
 #include <filesystem>
 #include <simdjson.h>
 #include <system_error>
-#include <utility>
 
 #include "analyzer/load/json/dom_value.h"
 #include "analyzer/load/json/json_error.h"

@@ -513,7 +513,7 @@ KinetoFileJoin join_own_kineto(const model::KinetoTrace& trace, std::vector<Fram
   KinetoFileJoin join = FileJoin(trace, file, traces).join_own(std::move(framed));
   const auto& joined = join.kernels.joined;
   if (has_calls) {
-    traces.kernels_without_calls +=
+    traces.files.back().kernels_without_calls =
         join.kernels.kernels - std::accumulate(joined.begin(), joined.end(), std::uint64_t{0});
   }
   return join;

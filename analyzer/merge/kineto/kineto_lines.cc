@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "analyzer/merge/kineto/kineto_lines.h"
 
-#include <algorithm>
 #include <functional>
 
 #include "analyzer/load/json/dom_value.h"
