@@ -230,6 +230,7 @@ class FileJoin {
     joined_.time = profiled_time(trace_);
     joined_.events = trace_.events;
     joined_.damaged = trace_.damaged;
+    joined_.cut = trace_.cut;
     return std::move(joined_);
   }
 
