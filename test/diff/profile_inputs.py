@@ -354,5 +354,6 @@ def cases():
         "profiles-cut-calls": ("calls --top 3 ../profiles-cut/profiles", {}),
         "profiles-edited": ("match profiles", edited()),
         "profiles-kernel-names": ("calls profiles", kernels_by_name()),
+        "profiles-from-step": (f"calls --top 3 --from 'mark:ProfilerStep#2' --to 'mark:ProfilerStep#3' {slow}", {}),
         "profiles-exchanges": ("summary profiles", exchanges()),
     }
