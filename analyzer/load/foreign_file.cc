@@ -43,6 +43,10 @@ std::string foreign_file_text(std::string_view first_bytes) {
     return "what `amd-smi topology` prints, and is not read: RCCL's own dump is "
            "(NCCL_TOPO_DUMP_FILE)";
   }
+  if (first_bytes.find("-chakra.") != first_bytes.npos) {
+    return "an execution trace of PyTorch, no trace of NCCL: `ringside export TRACES --chakra "
+           "DIRECTORY --et FILE` reads it";
+  }
   if (first_bytes.starts_with("SQLite format 3")) {
     return "a database, no trace: `ringside export` writes such, and none is read";
   }
@@ -59,7 +63,7 @@ std::string trouble_or_kind(const std::string& path, const std::string& trouble,
   if (!std::filesystem::is_regular_file(path, error)) {
     return trouble;  // a pipe would wait
   }
-  const std::string begin = first_bytes(path);
+  const std::string begin = first_bytes(path, kForeignBegin_bytes);
   const std::string other = is_of_kind(begin) ? std::string() : foreign_file_text(begin);
   return other.empty() ? trouble : "it is " + other;
 }

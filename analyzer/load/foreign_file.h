@@ -4,10 +4,13 @@
 #ifndef RINGSIDE_ANALYZER_LOAD_FOREIGN_FILE_H
 #define RINGSIDE_ANALYZER_LOAD_FOREIGN_FILE_H
 
+#include <cstddef>
 #include <string>
 #include <string_view>
 
 namespace ringside::load {
+
+inline constexpr std::size_t kForeignBegin_bytes = 4096;
 
 /// What a file with these first bytes is, and what reads it: the end of a sentence. Empty if it may
 /// be a trace, or nothing is known of it.

@@ -347,7 +347,9 @@ Inputs find_own_inputs(const std::vector<std::string>& arguments, model::Problem
       inputs.profiles.push_back(argument);
     } else if (fs::exists(status)) {
       const std::string foreign =
-          fs::is_regular_file(status) ? foreign_file_text(first_bytes(argument)) : std::string();
+          fs::is_regular_file(status)
+              ? foreign_file_text(first_bytes(argument, kForeignBegin_bytes))
+              : std::string();
       if (foreign.empty()) {
         inputs.paths.push_back(argument);
       } else {

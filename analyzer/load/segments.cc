@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "analyzer/load/segments.h"
 
-#include <algorithm>
 #include <map>
 #include <string>
 #include <utility>

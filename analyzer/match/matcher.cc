@@ -253,7 +253,11 @@ Matching::Matching(const model::Traces& traces) {
   matches_.runs = find_runs(traces);
   matches_.communicators = find_communicators(traces, matches_.runs);
   calls_ = std::make_unique<AllSortedCalls>(sort_calls(traces, matches_.communicators));
-  matches_.unpaired = calls_->unpaired;
+  for (std::size_t file = 0; file < traces.files.size(); ++file) {
+    matches_.unpaired += calls_->unpaired[file];
+    matches_.runs.runs[matches_.runs.of_file[file]].unmatched +=
+        calls_->unpaired[file] + traces.files[file].kernels_without_calls;
+  }
   Joiner joiner(traces, *calls_, matches_);
   for (std::uint32_t c = 0; c < matches_.communicators.size(); ++c) {
     auto untrusted = take_untrusted(traces, matches_.communicators, c, *calls_);

@@ -52,6 +52,12 @@ std::string find_moment(const model::Traces& traces, const CommonClock& clock,
   if (is_found) {
     return {};
   }
+  if (most == 0 && named.is_numbered) {  // the number may be a part of the name: "ProfilerStep#20"
+    const NamedMoment whole{named.name + '#' + std::to_string(named.number)};
+    if (find_moment(traces, clock, whole, wants_end, found_ns).empty()) {
+      return {};
+    }
+  }
   return most == 0 ? "no trace has a mark or range named '" + named.name + "'"
                    : "no process has more than " + std::to_string(most) +
                          " marks or ranges named '" + named.name + "'";
@@ -75,6 +81,7 @@ std::optional<NamedMoment> parse_moment(std::string_view text) {
   const auto [at, error] = std::from_chars(moment.name.data() + sign + 1, end, number);
   if (error == std::errc() && at == end && number > 0) {
     moment.number = number;
+    moment.is_numbered = true;
     moment.name.resize(sign);
   }
   return moment;

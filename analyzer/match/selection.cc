@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <limits>
-#include <string_view>
 
 #include "analyzer/match/verdict/describe.h"
 

@@ -22,6 +22,7 @@ namespace ringside::match {
 struct NamedMoment {
   std::string name;          // empty: none
   std::uint64_t number = 1;  // counts marks of that name in each process, from 1
+  bool is_numbered = false;  // by the text
 };
 
 struct Selection {

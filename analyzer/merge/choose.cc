@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <charconv>
-#include <string_view>
 
 #include "analyzer/facts/facts.h"
 #include "analyzer/match/selection.h"

@@ -172,7 +172,8 @@ struct TraceFile {
   /// Marks and ranges of the application that are in no file of the process.
   std::optional<std::uint64_t> marks_lost;
   std::optional<std::uint64_t> ranges_lost;
-  bool torn = false;  // the last line had no newline
+  bool torn = false;                        // the last line had no newline
+  std::uint64_t kernels_without_calls = 0;  // of NCCL, in a profile, and in no operation
   std::uint64_t size_bytes = 0;
   std::uint64_t lines = 0;
   std::uint64_t bad_lines = 0;
@@ -189,9 +190,8 @@ struct TraceFile {
 /// All that was loaded.
 struct Traces {
   NameTable names;
-  std::vector<TraceFile> files;             // sorted by path
-  std::size_t left_out = 0;                 // files that were not chosen
-  std::uint64_t kernels_without_calls = 0;  // of NCCL, in profiles, and in no operation
+  std::vector<TraceFile> files;  // sorted by path
+  std::size_t left_out = 0;      // files that were not chosen
 };
 
 }  // namespace ringside::model

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <limits>
-#include <numeric>
 #include <optional>
 #include <string_view>
 #include <unordered_map>
@@ -309,9 +308,9 @@ void JobParts::take(const JobParts& more) {
     one.first_member += first_member;
     transfers.push_back(one);
   }
-  coverage.operations += more.coverage.operations;
-  coverage.seen += more.coverage.seen;
-  coverage.seen_on_some += more.coverage.seen_on_some;
+  for (std::size_t run = 0; run < coverage.size(); ++run) {
+    coverage[run].add(more.coverage[run]);
+  }
 }
 
 PartsFinder::PartsFinder(const facts::Facts& facts, metrics::RowsBy by)
@@ -319,6 +318,9 @@ PartsFinder::PartsFinder(const facts::Facts& facts, metrics::RowsBy by)
       who_(facts.traces(), facts.matches()),
       grouping_(facts.traces(), facts.matches(), by),
       of_thread_(core_count()) {
+  for (OfThread& own : of_thread_) {
+    own.parts.coverage.resize(facts.matches().runs.runs.size());
+  }
   for (const auto& group : facts::find_groups(facts.traces(), facts.matches())) {
     for (const std::uint32_t operation : group) {
       first_of_group_[operation] = group.front();
@@ -488,7 +490,8 @@ void PartsFinder::add(std::size_t thread, std::uint32_t index, std::span<const P
   // Nobody knows which ranks take part if only one is seen and none says how many there are.
   const bool is_known = expected > 1;
   if (is_known || facts_.matches().communicators[operation.communicator].nranks_inferred) {
-    Coverage& coverage = own.parts.coverage;
+    Coverage& coverage =
+        own.parts.coverage[facts_.matches().communicators[operation.communicator].run];
     ++coverage.operations;
     coverage.seen += is_known && seen >= expected ? 1 : 0;
     coverage.seen_on_some += 0 < seen && !(is_known && seen >= expected) ? 1 : 0;
@@ -510,7 +513,9 @@ JobParts PartsFinder::take() {
     }
     own = {};
   }
-  all.coverage.operations += facts_.matches().unpaired + facts_.traces().kernels_without_calls;
+  for (std::size_t run = 0; run < all.coverage.size(); ++run) {
+    all.coverage[run].operations += facts_.matches().runs.runs[run].unmatched;
+  }
   return all;
 }
 

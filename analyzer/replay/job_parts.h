@@ -52,6 +52,13 @@ struct Coverage {
   bool is_enough() const { return 10 * seen >= 9 * operations; }
   /// False: too many operations were not seen on a rank for which others may have waited.
   bool shows_waits() const { return 9 * seen_on_some <= seen; }
+  /// Several ranks took part in operations, and none of them was seen on all.
+  bool is_blind() const { return operations > 0 && seen == 0; }
+  void add(const Coverage& more) {
+    operations += more.operations;
+    seen += more.seen;
+    seen_on_some += more.seen_on_some;
+  }
 };
 
 struct JobParts {
@@ -59,7 +66,7 @@ struct JobParts {
   std::vector<SeenKernel> kernels;
   std::vector<Transfer> transfers;  // without their times
   std::vector<SeenMember> members;
-  Coverage coverage;
+  std::vector<Coverage> coverage;  // by run, as Job::run
 
   void take(const JobParts& more);
 };

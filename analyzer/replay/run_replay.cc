@@ -79,9 +79,20 @@ RunReplay* Replays::longest() const {
   return longest == runs.end() ? nullptr : longest->get();
 }
 
+Coverage Replays::all_coverage() const {
+  Coverage all;
+  for (const Coverage& one : coverage) {
+    all.add(one);
+  }
+  return all;
+}
+
 std::map<std::pair<std::uint32_t, std::string>, std::int64_t> Replays::waits_by_rank() const {
   std::map<std::pair<std::uint32_t, std::string>, std::int64_t> waits_ns;
   for (const auto& run : runs) {
+    if (!coverage[run->job().run].shows_waits()) {
+      continue;
+    }
     for (const JobRank& rank : run->job().ranks) {
       std::int64_t& sum_ns = waits_ns[{rank.file, rank.label}];
       for (const std::uint32_t kernel : Job::indices_of(rank)) {
@@ -99,8 +110,8 @@ Replays make_replays(JobParts&& parts, const model::Traces& traces, const match:
   replays.left_out = traces.left_out;
   replays.by = by;
   for (Job& job : make_jobs(std::move(parts), traces, matches)) {
-    replays.runs.push_back(
-        std::make_unique<RunReplay>(std::move(job), replays.coverage.is_enough()));
+    const bool is_seen = replays.coverage[job.run].is_enough();
+    replays.runs.push_back(std::make_unique<RunReplay>(std::move(job), is_seen));
   }
   return replays;
 }

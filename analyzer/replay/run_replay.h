@@ -60,14 +60,16 @@ class RunReplay {
 /// The replays of all runs, by run.
 struct Replays {
   std::vector<std::unique_ptr<RunReplay>> runs;
-  Coverage coverage;
+  std::vector<Coverage> coverage;  // by run, as Job::run; of those, too, in which nothing ran
   std::size_t left_out = 0;  // traces that were not chosen, so that who waits for them is unknown
   metrics::RowsBy by = metrics::RowsBy::kCaller;  // what kinds differ by, too
 
   /// The run that took longest; NULL if nothing ran.
   RunReplay* longest() const;
+  /// Of all runs together.
+  Coverage all_coverage() const;
   /// Returns how long each rank waited, for the start of the others, too, by its JobRank::file and
-  /// label. Two waits at once count both. They are to be shown if coverage.shows_waits().
+  /// label. Two waits at once count both. Only ranks of runs that show it are there.
   std::map<std::pair<std::uint32_t, std::string>, std::int64_t> waits_by_rank() const;
 };
 

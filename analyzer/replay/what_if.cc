@@ -2,10 +2,7 @@
 #include "analyzer/replay/what_if.h"
 
 #include <algorithm>
-#include <cmath>
 #include <map>
-#include <numeric>
-#include <utility>
 
 #include "analyzer/model/nth_value.h"
 

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 #include <map>
-#include <numeric>
+#include <optional>
 #include <utility>
 
 #include "analyzer/model/saturating.h"
@@ -22,7 +22,15 @@ double percent(std::int64_t part_ns, std::int64_t whole_ns) {
   return whole_ns > 0 ? 100 * static_cast<double>(part_ns) / static_cast<double>(whole_ns) : 0;
 }
 
-Table overlap_table(const metrics::Overlap& overlap, const std::vector<std::int64_t>& waits_ns) {
+using Waits = std::map<std::pair<std::uint32_t, std::string>, std::int64_t>;
+
+std::optional<std::int64_t> wait_of(const Waits& waits_ns, const metrics::RankOverlap& rank) {
+  const auto known = waits_ns.find({rank.file, rank.label});
+  return known == waits_ns.end() ? std::nullopt
+                                 : std::optional(std::min(known->second, rank.busy_ns));
+}
+
+Table overlap_table(const metrics::Overlap& overlap, const Waits& waits_ns) {
   using Rank = metrics::RankOverlap;
   const auto known = [](auto value) {
     return [value](const Rank& rank) {
@@ -30,24 +38,20 @@ Table overlap_table(const metrics::Overlap& overlap, const std::vector<std::int6
       return has_times ? cell_of(std::invoke(value, rank)) : Cell();
     };
   };
-  return table_of(
-      "ranks", "Time in operations, by rank", overlap.ranks,
-      {{"rank", "rank", Shown::kRank, &Rank::label},
-       {"host", "host", &Rank::host},
-       {"operations", "operations", Shown::kInteger, &Rank::operations},
-       {"span_ns", "from first to last", Shown::kDuration, known(&Rank::span_ns)},
-       {"busy_ns", "communicating", Shown::kDuration, known(&Rank::busy_ns)},
-       {"busy_percent", "of that", Shown::kNumber, "%", 1,
-        known([](auto& rank) { return percent(rank.busy_ns, rank.span_ns); })},
-       {"waiting_ns", "waiting", Shown::kDuration, known([&](const Rank& rank) {
-          return waits_ns.empty()
-                     ? Cell()
-                     : Cell(waits_ns[static_cast<std::size_t>(&rank - overlap.ranks.data())]);
-        })},
-       {"together_ns", "two at once", Shown::kDuration, known(&Rank::together_ns)},
-       {"summed_ns", "summed", Shown::kDuration, known(&Rank::summed_ns)},
-       {"without_times", "no times", Shown::kInteger, &Rank::without_times}},
-      {"without_times", "summed_ns", "span_ns", "host", "operations"});
+  return table_of("ranks", "Time in operations, by rank", overlap.ranks,
+                  {{"rank", "rank", Shown::kRank, &Rank::label},
+                   {"host", "host", &Rank::host},
+                   {"operations", "operations", Shown::kInteger, &Rank::operations},
+                   {"span_ns", "from first to last", Shown::kDuration, known(&Rank::span_ns)},
+                   {"busy_ns", "communicating", Shown::kDuration, known(&Rank::busy_ns)},
+                   {"busy_percent", "of that", Shown::kNumber, "%", 1,
+                    known([](auto& rank) { return percent(rank.busy_ns, rank.span_ns); })},
+                   {"waiting_ns", "waiting", Shown::kDuration,
+                    known([&](const Rank& rank) { return wait_of(waits_ns, rank); })},
+                   {"together_ns", "two at once", Shown::kDuration, known(&Rank::together_ns)},
+                   {"summed_ns", "summed", Shown::kDuration, known(&Rank::summed_ns)},
+                   {"without_times", "no times", Shown::kInteger, &Rank::without_times}},
+                  {"without_times", "summed_ns", "span_ns", "host", "operations"});
 }
 
 Table kinds_table(const replay::CriticalPath& path, const replay::Job& job,
@@ -202,15 +206,11 @@ Document overlap_document(const metrics::Overlap& overlap, const replay::Replays
                           const match::Matches& matches, const model::Traces& traces,
                           const std::vector<match::KinetoFileJoin>& profiles) {
   Document document{"overlap"};
-  auto waited_ns = replays.waits_by_rank();
-  std::vector<std::int64_t> waits_ns;
-  for (const metrics::RankOverlap& rank : overlap.ranks) {
-    if (replays.coverage.shows_waits()) {
-      waits_ns.push_back(std::min(waited_ns[{rank.file, rank.label}], rank.busy_ns));
-    }
-  }
+  const Waits waits_ns = replays.waits_by_rank();
   metrics::RankOverlap all;
+  std::int64_t waited_ns = 0;
   for (const metrics::RankOverlap& rank : overlap.ranks) {
+    waited_ns = add_saturating(waited_ns, wait_of(waits_ns, rank).value_or(0));
     all.operations += rank.operations;
     all.without_times += rank.without_times;
     all.span_ns = add_saturating(all.span_ns, rank.span_ns);
@@ -220,12 +220,9 @@ Document overlap_document(const metrics::Overlap& overlap, const replay::Replays
   if (all.busy_ns == 0) {
     document.sentences.push_back("No operation has known times of execution: nothing can be said.");
   } else {
-    const std::string waited =
-        waits_ns.empty() ? ""
-                         : "; in " +
-                               human_duration(std::accumulate(waits_ns.begin(), waits_ns.end(),
-                                                              std::int64_t{0}, add_saturating)) +
-                               " of it they waited for other ranks";
+    const std::string waited = waits_ns.empty() ? ""
+                                                : "; in " + human_duration(waited_ns) +
+                                                      " of it they waited for other ranks";
     document.sentences.push_back(
         std::string("Over all ranks, ") +
         (all.without_times > 0 ? "as far as times are known, " : "") + "operations ran in " +

@@ -2,6 +2,7 @@
 """Inputs of the cases of `ringside hang`: jobs that are stuck in a known way."""
 
 import json
+import pickle
 
 from summary_inputs import segments
 from trace_writer import BASE_TIME_S, Number, Trace
@@ -254,6 +255,23 @@ def stopped_within():
             for trace in traces}
 
 
+def totals_behind():
+    """Dumps of PyTorch's Flight Recorder: of two exchanges that are scheduled, rank 3 takes two elements less than it
+    is given in the second."""
+    def call(rank, number, taken):
+        return {"frames": [{"name": "step", "filename": "train.py", "line": 10}], "record_id": number - 1, "pg_id": 0,
+                "process_group": ("0", "default_pg"), "collective_seq_id": number, "p2p_seq_id": 0, "op_id": number,
+                "profiling_name": "nccl:all_to_all", "time_created_ns": 1_790_857_026_000_000_000 + number * 1_000_000 + rank * 1_017,
+                "input_sizes": [[8]], "input_dtypes": ["Float"], "output_sizes": [[taken]], "output_dtypes": ["Float"],
+                "state": "scheduled", "time_discovered_started_ns": None, "time_discovered_completed_ns": None,
+                "retired": False, "timeout_ms": 600_000, "is_p2p": False}
+
+    return {f"dumps/nccl_trace_rank_{rank}": pickle.dumps(
+        {"version": "2.10", "nccl_version": "2.28.9", "entries": [call(rank, 1, 8), call(rank, 2, 6 if rank == 3 else 8)],
+         "pg_config": {"0": {"name": "0", "desc": "default_pg", "ranks": "[0, 1, 2, 3]"}}, "pg_status": {}}, protocol=2)
+        for rank in range(4)}
+
+
 def cases():
     missing = texts(one_missing())
     return {
@@ -275,6 +293,7 @@ def cases():
         "hang-no-steps": ("hang traces", texts(no_steps())),
         "hang-killed-within": ("hang --min-age 0 traces", killed_within()),
         "hang-stopped-within": ("hang --min-age 0 traces", stopped_within()),
+        "hang-totals-behind": ("hang dumps", totals_behind()),
         "hang-send": ("hang traces", texts(send_without_receive())),
         "summary-findings-send": ("summary ../hang-send/traces", {}),
         "summary-findings-stuck": ("summary ../hang-missing-rank/traces", {}),

@@ -250,6 +250,79 @@ def pipeline():
     return made
 
 
+def with_members(made, change):
+    """The same files, their objects as `change` has them."""
+    return {path: gzip.compress(json.dumps(change(json.loads(gzip.decompress(text)))).encode(), mtime=0)
+            for path, text in made.items()}
+
+
+def early():
+    """An annotation begins three seconds before the first call: in another second of the clock."""
+    def later(trace):
+        for event in trace["traceEvents"]:
+            event["ts"] += 4_000_000
+        trace["traceEvents"].insert(0, {"ph": "X", "cat": "user_annotation", "name": "load the data", "pid": 7, "tid": 7,
+                                        "ts": 1_000_000, "dur": 2_500_000, "args": {}})
+        return trace
+
+    return with_members(files(ranks=2, steps=1, has_pairs=False), later)
+
+
+def without_distributed_info(says_rank):
+    """No profile names its rank. Rank 2 is slow. The calls say the place in the group, or only its ranks, which the
+    groups of a mesh have one of in common."""
+    def change(trace):
+        del trace["distributedInfo"]
+        for event in trace["traceEvents"]:
+            ranks = event["args"].get("Process Group Ranks")
+            if ranks and says_rank:
+                event["args"]["Rank"] = json.loads(ranks).index(event["pid"] - 100)
+            elif ranks and len(json.loads(ranks)) > 2:
+                column = (event["pid"] - 100) % 2
+                event["args"] |= {"Process Group Name": f"column{column}", "Group size": 2,
+                                  "Process Group Ranks": str([column, column + 2])}
+        return trace
+
+    made = with_members(files(ranks=4, slow=2, slower=1.3), change)
+    return {f"profiles/{i}.json.gz": text for i, text in enumerate(made.values())}
+
+
+def cut():
+    """Rank 1 of two was killed while it wrote its profile."""
+    made = files(ranks=2, steps=2)
+    name = next(path for path in made if "_101." in path)
+    text = gzip.decompress(made.pop(name))
+    return {**made, name.removesuffix(".gz"): text[:len(text) * 2 // 3]}
+
+
+def edited():
+    """Profiles that a script has written again: with a byte order mark, and a comma behind the last event."""
+    made = {}
+    for path, text in files(ranks=2, steps=2).items():
+        trace = json.loads(gzip.decompress(text))
+        events = ",".join(map(json.dumps, trace.pop("traceEvents")))
+        made[path.removesuffix(".gz")] = ("\ufeff" + json.dumps(trace)[:-1] + ', "traceEvents": [' + events + ",],}").encode()
+    return made
+
+
+KERNELS = ("ncclAllReduceRingLLKernel_sum_f16(ncclColl)", "ncclReduceScatterRingLL128Kernel_sum_f32(ncclColl)",
+           "mscclKernel_Sum_half_Simple_false(ncclDevComm*, mscclAlgo*, mscclWork*)", "ncclSymkDevKernel_AllGather_STMC(int)",
+           "void deep_ep::internode_ll::dispatch<false, 7168>(void*)", "void mscclpp::allreduce7<__half>(int)",
+           "EpCombineIntraNodeKernel_bf16", "void mori::moe::EpDispatchIntraNodeKernel<__hip_bfloat16>(int)",
+           "void flashinfer::trtllm_alltoall::moeAllToAllKernel(int)", "void pplx::dispatchKernel<4>(int)",
+           "void hybrid_ep::combine_kernel<2>(int)", "void tensorrt_llm::kernels::moeA2ADispatchKernel<8>(int)",
+           "dispatch_gemm_kernel", "void cutlass::device_kernel<flashinfer::gemm::one>(int)")
+
+
+def kernels_by_name():
+    """One of each, 100 us long, without calls: the last two do not communicate."""
+    events = [{"ph": "X", "cat": "kernel", "name": name, "pid": 0, "tid": 7, "ts": 1000 + 200 * i, "dur": 100,
+               "args": {"device": 0, "stream": 7, "correlation": i}} for i, name in enumerate(KERNELS)]
+    return {"profiles/rank0.json": json.dumps(
+        {"schemaVersion": 1, "distributedInfo": {"rank": 0, "world_size": 2}, "baseTimeNanoseconds": BASE_NS,
+         "traceEvents": events}, indent=0)}
+
+
 def cases():
     slow = "../profiles-slow-rank/profiles"
     return {
@@ -274,5 +347,13 @@ def cases():
         "profiles-graphs": ("stragglers profiles", graphs()),
         "profiles-kernels-of-others": ("stragglers profiles", kernels_of_others()),
         "profiles-pipeline": ("summary profiles", pipeline()),
+        "profiles-merge-early": ("merge -o - profiles", early()),
+        "profiles-rank-of-calls": ("stragglers profiles", without_distributed_info(True)),
+        "profiles-rank-of-groups": ("match profiles", without_distributed_info(False)),
+        "profiles-cut": ("match profiles", cut()),
+        "profiles-cut-calls": ("calls --top 3 ../profiles-cut/profiles", {}),
+        "profiles-edited": ("match profiles", edited()),
+        "profiles-kernel-names": ("calls profiles", kernels_by_name()),
+        "profiles-from-step": (f"calls --top 3 --from 'mark:ProfilerStep#2' --to 'mark:ProfilerStep#3' {slow}", {}),
         "profiles-exchanges": ("summary profiles", exchanges()),
     }

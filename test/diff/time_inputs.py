@@ -2,6 +2,7 @@
 """Inputs of the cases of `ringside stragglers` and `ringside overlap`: who waited, as far as the clocks tell."""
 
 from match_inputs import ranks
+from trace_writer import Trace
 
 
 def late(trace, rank):
@@ -59,6 +60,13 @@ def short(computing_ms):
     return make
 
 
+def late_and_stray():
+    """A rank is late in the first run; of the second there is one file, whose other rank is unseen."""
+    stray = Trace(0, host="node9", job="other", run=0x5eed).communicator(comm="0x5eed")
+    late(stray, 0)
+    return {**ranks(3, late), "traces/ringside.other.node9.100.1.json": stray.text()}
+
+
 def of_two_boots(files):
     return {path: text.replace('"b00t"', f'"b00t{path.split(".")[2]}"') for path, text in files.items()}
 
@@ -71,6 +79,8 @@ def cases():
         "overlap-waiting-unknown": ("overlap traces", absent),
         "stragglers-stepped-clock": ("stragglers --align-report traces", of_two_boots(ranks(4, stepped))),
         "stragglers-some-undecided": ("stragglers traces", ranks(3, late)),
+        "stragglers-stray-run": ("stragglers traces", late_and_stray()),
+        "overlap-stray-run": ("overlap ../stragglers-stray-run/traces", {}),
         "summary-findings-late": ("summary ../stragglers-some-undecided/traces", {}),
         "summary-findings-late-tenth": ("summary traces", ranks(4, late_every_tenth)),
         "stragglers-imbalance": ("stragglers traces", ranks(4, moving)),

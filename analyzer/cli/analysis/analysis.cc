@@ -289,9 +289,9 @@ void add_stacks_option(CLI::App& command, AnalysisOptions& options) {
 std::vector<metrics::RunIterations> Analysis::iterations(std::size_t length) const {
   auto runs = metrics::find_iterations(facts(), length);
   replay::JobParts parts = replay::find_parts(facts(), metrics::RowsBy::kCaller);
-  const bool is_seen = parts.coverage.is_enough();
+  const std::vector<replay::Coverage> coverage = parts.coverage;
   for (const replay::Job& job : replay::make_jobs(std::move(parts), traces, matches)) {
-    replay::add_waits(job, is_seen, runs);
+    replay::add_waits(job, coverage[job.run].is_enough(), runs);
   }
   return runs;
 }
@@ -501,16 +501,16 @@ bool is_input(const std::string& command, const std::string& output,
   return is_one;
 }
 
-ExitStatus status_of_reading(const Analysis& analysis) {
-  return report::count_unread(analysis.traces, analysis.problems) == 0 ? kExitOk : kExitIncomplete;
-}
-
-ExitStatus status_of_verdicts(const Analysis& analysis, const AnalysisOptions& options) {
+ExitStatus status_of_reading(const Analysis& analysis, const AnalysisOptions& options) {
   const bool is_chosen = match::chooses_files(options.selection);
   const auto& files = analysis.traces.files;
   const bool is_whole =
-      status_of_reading(analysis) == kExitOk &&
-      std::all_of(files.begin(), files.end(), [](const auto& file) { return file.closed; }) &&
+      report::count_unread(analysis.traces, analysis.problems) == 0 &&
+      std::all_of(files.begin(), files.end(),
+                  [](const auto& file) {
+                    return file.closed &&
+                           file.operations.size() >= file.operations_written.value_or(0);
+                  }) &&
       (is_chosen || match::most_ranks_without_trace(analysis.matches.communicators) == 0);
   return is_whole ? kExitOk : kExitIncomplete;
 }
@@ -559,7 +559,8 @@ ExitStatus print_document(report::Document document, const Analysis& analysis,
   for (std::string& note : report::limits(analysis.traces, analysis.alignment)) {
     document.notes.push_back(std::move(note));
   }
-  return show_document(document, options, status == kExitOk ? status_of_reading(analysis) : status);
+  return show_document(document, options,
+                       status == kExitOk ? status_of_reading(analysis, options) : status);
 }
 
 }  // namespace ringside::cli

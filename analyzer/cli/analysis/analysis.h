@@ -153,11 +153,9 @@ Analysis* keep_until_exit(std::unique_ptr<Analysis> analysis);
 bool is_input(const std::string& command, const std::string& output,
               const std::vector<std::string>& inputs, const model::Traces& traces);
 
-/// kExitIncomplete if a file or a line could not be read.
-ExitStatus status_of_reading(const Analysis& analysis);
-
-/// kExitIncomplete if an answer on all ranks rests on a part of them, or of their records.
-ExitStatus status_of_verdicts(const Analysis& analysis, const AnalysisOptions& options);
+/// kExitIncomplete if an answer rests on a part: a file or a line could not be read, a trace is not
+/// closed, or a rank has none that --rank and --host do not leave out.
+ExitStatus status_of_reading(const Analysis& analysis, const AnalysisOptions& options);
 
 /// Prints the document in the format that was asked for. kExitUsage, after a message on stderr, if
 /// there is no such table for CSV; else `status`.
@@ -166,7 +164,7 @@ ExitStatus show_document(const report::Document& document, const AnalysisOptions
 
 /// Adds what limits every analysis, and prints the document likewise.
 ExitStatus print_document(report::Document document, const Analysis& analysis,
-                          const AnalysisOptions& options, ExitStatus status);
+                          const AnalysisOptions& options, ExitStatus status = kExitOk);
 
 }  // namespace ringside::cli
 

@@ -41,6 +41,7 @@ std::vector<match::KinetoFileJoin> join_profiles(const std::vector<std::string>&
       errors[i] = are_read_again ? load::why_not_again(paths[begin + i]) : std::nullopt;
       if (!errors[i]) {
         errors[i] = load::read_kineto_trace(paths[begin + i], read[i], true);
+        read[i].rank = read[i].rank ? read[i].rank : match::rank_by_calls(read[i]);
       }
     });
     for (std::size_t i = 0; i < count; ++i) {

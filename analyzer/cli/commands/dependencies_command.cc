@@ -58,6 +58,7 @@ void keep_longest(std::size_t most_rows, std::vector<report::DependencyPart::Row
 // rank is chosen.
 struct Read {
   std::optional<std::string> error;
+  std::string cut;  // model::KinetoTrace::cut
   std::vector<report::DependencyPart> parts;
 };
 
@@ -79,6 +80,7 @@ ExitStatus run_dependencies(const DependenciesOptions& given) {
   for_each_on_cores(paths.size(), [&](std::size_t, std::size_t i) {
     model::KinetoTrace trace;
     read[i].error = load::read_kineto_trace(paths[i], trace);
+    read[i].cut = trace.cut;
     const bool is_chosen = ranks.empty() || (trace.rank && std::find(ranks.begin(), ranks.end(),
                                                                      *trace.rank) != ranks.end());
     if (read[i].error || !is_chosen) {
@@ -147,6 +149,13 @@ ExitStatus run_dependencies(const DependenciesOptions& given) {
   for (const model::Problem& unused : problems.files()) {
     document.notes.push_back(report::unused_profile_text(unused));
   }
+  bool is_whole = problems.files().empty();
+  for (std::size_t i = 0; i < paths.size(); ++i) {
+    if (!read[i].cut.empty()) {
+      document.notes.push_back(paths[i] + ": " + read[i].cut);
+      is_whole = false;
+    }
+  }
   const std::size_t most_rows = options.most_rows();
   for (report::Table& table : document.tables) {
     if (most_rows > 0 && table.rows.size() > most_rows) {
@@ -155,7 +164,7 @@ ExitStatus run_dependencies(const DependenciesOptions& given) {
     }
   }
   const ExitStatus status = show_document(document, options, kExitOk);
-  return status == kExitOk && !problems.files().empty() ? kExitIncomplete : status;
+  return status == kExitOk && !is_whole ? kExitIncomplete : status;
 }
 
 }  // namespace

@@ -153,32 +153,18 @@ constexpr char kIterationsExample[] =
     "  ringside iterations --series --format csv traces/\tall in their order, to be drawn\n"
     "  ringside iterations --period 12 traces/\tof 12 operations, if it chose another length\n";
 
-// Which statuses a command has: of figures alone, of findings, or of verdicts on all ranks.
-enum class Judges : std::uint8_t { kNothing, kFindings, kVerdicts };
-
-std::string statuses_of(Judges judges) {
-  switch (judges) {
-    case Judges::kNothing:
-      return exit_statuses({{3, kNothingFits}});
-    case Judges::kFindings:
-      return exit_statuses({{1, kHasError}, {3, kNothingFits}});
-    case Judges::kVerdicts:
-      break;
-  }
-  return exit_statuses({{1, kHasError}, {3, kNothingFits}, {4, kRestsOnPart}});
-}
-
 // The command, to which options of its own may be added. `make` makes the document.
 template <typename Options, typename Make>
 CLI::App& add_document(CLI::App& app, const char* name, const char* description,
                        const char* examples, const std::shared_ptr<Options>& options,
-                       Chosen& chosen, Make make, Judges judges = Judges::kNothing) {
+                       Chosen& chosen, Make make, bool has_findings = false) {
   CLI::App& command = *app.add_subcommand(name, description);
   add_analysis_options(command, *options);
-  command.footer(examples + statuses_of(judges));
-  command.callback([options, &command, &chosen, make, judges, command_name = std::string(name)] {
+  command.footer(examples + (has_findings ? exit_statuses({{1, kHasError}, {3, kNothingFits}})
+                                          : exit_statuses({{3, kNothingFits}})));
+  command.callback([options, &command, &chosen, make, command_name = std::string(name)] {
     check_together(command);
-    chosen = [options, make, judges, command_name] {
+    chosen = [options, make, command_name] {
       Analysis* const analysis = keep_until_exit(analyse(*options));
       if (analysis == nullptr) {
         return kExitNoInput;
@@ -190,9 +176,7 @@ CLI::App& add_document(CLI::App& app, const char* name, const char* description,
         }
       }
       report::Document document = make(*analysis, *options);
-      return print_document(
-          std::move(document), *analysis, *options,
-          judges == Judges::kVerdicts ? status_of_verdicts(*analysis, *options) : kExitOk);
+      return print_document(std::move(document), *analysis, *options);
     };
   });
   return command;
@@ -220,7 +204,7 @@ void add_match(CLI::App& app, Chosen& chosen) {
         }
         return document;
       },
-      Judges::kVerdicts);
+      true);
   options->takes_durations = true;
   add_dump_options(command, *options);
   add_kineto_option(command, *options);
@@ -276,7 +260,7 @@ void add_stragglers(CLI::App& app, Chosen& chosen) {
       [](const Analysis& analysis, const AnalysisOptions& chosen_options) {
         return report::stragglers_document(analysis.replays(chosen_options.by));
       },
-      Judges::kFindings);
+      true);
   add_by_option(command, options->by,
                 "Sum the waiting up by the range of the application (range), the line of the "
                 "program (caller, the default) or NCCL's tag of the call (user-tag)");
@@ -335,7 +319,7 @@ void add_what_if(CLI::App& app, Chosen& chosen) {
       [](const Analysis& analysis, const WhatIfOptions& chosen_options) {
         return report::what_if_document(analysis.replays(), chosen_options.asked);
       },
-      Judges::kFindings);
+      true);
   add_kineto_option(command, *options);
   command
       .add_option("--without", options->asked.without,

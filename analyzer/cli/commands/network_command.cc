@@ -39,7 +39,7 @@ ExitStatus run_network(const AnalysisOptions& options) {
       analysis.traces, network, options.most_rows(), options.is_for_people());
   document.notes.insert(document.notes.end(), analysis.duplicates.begin(),
                         analysis.duplicates.end());
-  return print_document(std::move(document), analysis, options, kExitOk);
+  return print_document(std::move(document), analysis, options);
 }
 
 }  // namespace

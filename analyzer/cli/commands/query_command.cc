@@ -121,8 +121,7 @@ ExitStatus run_query(const QueryOptions& given) {
   if (document.tables.front().rows.empty()) {
     document.sentences.emplace_back("The answer has no rows.");
   }
-  return print_document(std::move(document), *analysis, options,
-                        status_of_verdicts(*analysis, options));
+  return print_document(std::move(document), *analysis, options);
 }
 
 }  // namespace

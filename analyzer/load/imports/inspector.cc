@@ -80,9 +80,12 @@ class InspectorReader {
     if (top["p2p_perf"].get(call) == simdjson::SUCCESS) {
       return add(call, false, context_);
     }
-    return top["dump_stats"].get(call) == simdjson::SUCCESS
-               ? ""  // what was dropped is missing in the numbers of the calls
-               : "a line without coll_perf and p2p_perf; it is left out";
+    if (top["dump_stats"].get(call) != simdjson::SUCCESS) {
+      return "a line without coll_perf and p2p_perf; it is left out";
+    }
+    std::int64_t& dropped = dropped_[context_];  // since the beginning
+    dropped = std::max(dropped, number_at(call, "dropped").value_or(0));
+    return "";
   }
 
   static std::optional<std::int64_t> number_at(const object& from, std::string_view key) {
@@ -174,7 +177,7 @@ class InspectorReader {
     ++file_.contexts[context].operations;
     Numbers& numbers = numbers_[{context, std::string(is_collective ? function : "")}];
     ++numbers.count;
-    numbers.first = is_collective ? 0 : 1;  // NCCL counts from 0, Inspector from 1
+    numbers.first = std::min(numbers.first, *number);
     numbers.last = std::max(numbers.last, *number);
     return "";
   }
@@ -187,10 +190,18 @@ class InspectorReader {
   void finish() {
     std::uint64_t lost = 0;
     for (const auto& [whose, numbers] : numbers_) {
+      // Inspector counts sends and receives from 1; of collectives releases count from 0 or 1.
+      const std::int64_t first = whose.second.empty() || numbers.first == 1 ? 1 : 0;
       lost += static_cast<std::uint64_t>(
-          std::max<std::int64_t>(numbers.last - numbers.first + 1 - numbers.count, 0));
+          std::max<std::int64_t>(numbers.last - first + 1 - numbers.count, 0));
     }
     file_.operations_written = file_.operations.size() + lost;
+    for (const auto& [context, dropped] : dropped_) {
+      if (dropped > 0) {
+        file_.account.dropped["Inspector dropped_records"] += static_cast<std::uint64_t>(dropped);
+        file_.account.produced = file_.operations.size() + file_.account.dropped.begin()->second;
+      }
+    }
     file_.windows[2].start_ns = file_.process.start_ns;
     for (auto& [number, context] : file_.contexts) {
       context.created_ns = file_.process.start_ns;
@@ -199,7 +210,7 @@ class InspectorReader {
   }
 
   struct Numbers {
-    std::int64_t first = 0;
+    std::int64_t first = kMostNumber;
     std::int64_t last = 0;
     std::int64_t count = 0;
   };
@@ -207,6 +218,7 @@ class InspectorReader {
   Dump& records_;
   model::TraceFile& file_;
   simdjson::dom::parser parser_;
+  std::map<std::uint32_t, std::int64_t> dropped_;  // records, by context
   std::uint32_t context_ = 0;  // of the last header; 0 before it, and after one that is not read
   std::map<std::pair<std::string, std::int64_t>, std::uint32_t> contexts_;  // by hash and rank
   std::map<std::pair<std::uint32_t, std::string>, Numbers> numbers_;  // by context and function

@@ -9,7 +9,6 @@
 #include <filesystem>
 #include <simdjson.h>
 #include <system_error>
-#include <utility>
 
 #include "analyzer/load/json/dom_value.h"
 #include "analyzer/load/json/json_error.h"
@@ -200,14 +199,15 @@ std::string read_diagnostics(std::string_view text, model::Ras& ras) {
 // The answer from its first line on; empty if there is none. Lines of others may be before it, as
 // kubectl's, but its own text begins as lines of NCCL_DEBUG=VERSION do.
 std::string_view from_begin(std::string_view text) {
-  constexpr std::string_view kJsonBegin = "{\n  \"nccl_version\"";
+  constexpr std::string_view kJsonBegin = "\"nccl_version\"";
   for (std::size_t at = 0; at < text.size();) {
     const std::string_view rest = text.substr(at);
     const std::size_t end = std::min(rest.find('\n'), rest.size());
     const bool is_text = rest.starts_with(kTextBegin) &&
                          (at == 0 || rest.substr(0, end).find(" compiled with CUDA ") != rest.npos);
-    const bool is_json =
-        rest.starts_with(kJsonBegin) && rest.find("\"cuda_runtime_version\"") != rest.npos;
+    const std::size_t key = std::min(rest.find_first_not_of(" \n", 1), rest.size());
+    const bool is_json = rest.starts_with('{') && rest.substr(key).starts_with(kJsonBegin) &&
+                         rest.find("\"cuda_runtime_version\"") != rest.npos;
     if (is_text || is_json) {
       return rest;
     }

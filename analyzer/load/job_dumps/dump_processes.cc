@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "analyzer/load/job_dumps/dump_processes.h"
 
-#include <algorithm>
 #include <iterator>
 #include <map>
 #include <set>

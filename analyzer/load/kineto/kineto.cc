@@ -137,7 +137,7 @@ bool begins_as_kineto(std::string_view bytes) {
   // Tools that cut or merge such traces leave out some of it.
   constexpr std::array<std::string_view, 4> kMarks = {"\"schemaVersion\"", "\"distributedInfo\"",
                                                       "\"ProfilerStep#", "\"cpu_op\""};
-  const std::size_t begin = bytes.find_first_not_of(" \r\n");
+  const std::size_t begin = bytes.find_first_not_of(" \r\n\xEF\xBB\xBF");
   return begin != bytes.npos && bytes[begin] == '{' &&
          std::any_of(kMarks.begin(), kMarks.end(),
                      [&](std::string_view mark) { return bytes.find(mark) != bytes.npos; });
@@ -187,6 +187,7 @@ std::optional<std::string> KinetoFile::read(const std::string& path, const Take&
     return "cannot be read: " + *error;
   }
   base_ns_ = 0;
+  has_base_ = false;
   damaged_ = 0;
   trouble_.reset();
   rank_.reset();
@@ -216,9 +217,10 @@ std::optional<std::string> KinetoFile::read(const std::string& path, const Take&
     }
     take(at, event);
   }
-  if (items.error()) {
+  if (items.error() && !(items.is_cut() && items.has_events() && has_base_)) {
     return *items.error();
   }
+  cut_ = items.error() ? *items.error() + "; what is complete before that was read" : "";
   return items.has_events() ? trouble_
                             : std::optional<std::string>(
                                   "has no \"traceEvents\": not a trace of PyTorch's profiler");
@@ -238,6 +240,7 @@ void KinetoFile::take_member(std::string_view key, std::string_view text) {
   if (key == "baseTimeNanoseconds") {
     const auto base_ns = parse(text, value) ? base_time_ns(value) : std::nullopt;
     base_ns_ = base_ns.value_or(0);
+    has_base_ = true;
     if (!base_ns) {
       trouble_ = "has a baseTimeNanoseconds that is no time";
     }

@@ -48,6 +48,9 @@ class KinetoFile {
   std::optional<std::string> read_kernels(const std::string& path,
                                           std::vector<NcclKernel>& kernels);
 
+  /// Where and how the text ends too early, if it does: what was complete before that was read. It
+  /// is no error of read() if the base of times was there.
+  const std::string& cut() const { return cut_; }
   /// distributedInfo.rank.
   std::optional<std::int64_t> rank() const { return rank_; }
   /// The process's pid, from the metadata of its own events; nothing if there are several.
@@ -80,6 +83,8 @@ class KinetoFile {
   simdjson::dom::parser parser_;
   std::int64_t base_ns_ = 0;
   std::uint64_t damaged_ = 0;
+  bool has_base_ = false;
+  std::string cut_;
   std::optional<std::string> trouble_;  // for which the whole file cannot be used
   std::optional<std::int64_t> rank_;
   std::set<std::int64_t> pids_;

@@ -209,6 +209,7 @@ bool KinetoItems::fill() {
   const std::size_t got =
       source_.read(buffer_.data() + end_, buffer_.size() - simdjson::SIMDJSON_PADDING - end_);
   end_ += got;
+  has_ended_ = got == 0;
   return got > 0;
 }
 
@@ -256,12 +257,13 @@ bool KinetoItems::scan(std::size_t& length, bool& is_too_long) {
 }
 
 bool KinetoItems::next_event(KinetoItem& item) {
-  if (take(']')) {
+  const bool has_comma = is_first_ || take(',');
+  if (take(']')) {  // a comma before it is no JSON, but scripts that edit such files leave it
     is_in_events_ = false;
     is_first_ = false;
     return next_member(item);
   }
-  if (!is_first_ && !take(',')) {
+  if (!has_comma) {
     return fail(peek() ? "no comma between two events" : "cut off: ends among its events");
   }
   is_first_ = false;
@@ -278,6 +280,7 @@ bool KinetoItems::next_event(KinetoItem& item) {
 }
 
 bool KinetoItems::next_member(KinetoItem& item) {
+  const bool has_comma = is_first_ || take(',');
   if (take('}')) {
     if (peek()) {
       return fail("more behind the end of the JSON object");
@@ -288,7 +291,7 @@ bool KinetoItems::next_member(KinetoItem& item) {
     is_over_ = true;
     return false;
   }
-  if (!is_first_ && !take(',')) {
+  if (!has_comma) {
     return fail(peek() ? "not a JSON object, as PyTorch's profiler writes: no comma"
                        : "cut off: the JSON object does not end");
   }
@@ -325,6 +328,8 @@ bool KinetoItems::next(KinetoItem& item) {
     return false;
   }
   if (!is_inside_) {
+    while (take('\xEF') || take('\xBB') || take('\xBF')) {  // a byte order mark
+    }
     if (!take('{')) {
       return fail("not a JSON object, as PyTorch's profiler writes: no brace");
     }

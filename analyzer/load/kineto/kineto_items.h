@@ -46,6 +46,8 @@ class KinetoItems {
 
   /// Why reading ended before the object's end; nothing if it did not.
   const std::optional<std::string>& error() const { return error_; }
+  /// Whether error() is that the text ends too early: all items before it are complete.
+  bool is_cut() const { return error_ && has_ended_; }
   /// Whether the object has that array.
   bool has_events() const { return has_events_; }
 
@@ -70,6 +72,7 @@ class KinetoItems {
   bool is_first_ = true;           // of the object, or of the array
   bool is_in_events_ = false;
   bool is_over_ = false;
+  bool has_ended_ = false;  // there is nothing more to read
   bool has_events_ = false;
   std::string key_;
   std::optional<std::string> error_;

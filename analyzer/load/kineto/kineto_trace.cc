@@ -170,6 +170,7 @@ class Columns {
     comm.outputs = count_at(*arguments, "Out msg nelems");
     comm.seq = count_at(*arguments, "Seq");
     comm.group_size = count_at(*arguments, "Group size");
+    comm.rank = count_at(*arguments, "Rank");
     // The "Rank" of a send or receive is its peer; newer releases of PyTorch say it there only.
     const auto peer_at = [&](const char* key, std::string_view of_call) {
       const auto peer = integer_at(*arguments, key);
@@ -252,6 +253,7 @@ std::optional<std::string> read_kineto_trace(const std::string& path, model::Kin
   if (auto error = file.read(path, take, is_wanted)) {
     return error;
   }
+  trace.cut = file.cut();
   trace.rank = file.rank();
   trace.pid = file.pid();
   trace.groups = file.groups();

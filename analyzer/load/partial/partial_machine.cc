@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "analyzer/load/partial/partial_machine.h"
 
-#include <algorithm>
 #include <utility>
 #include <vector>
 

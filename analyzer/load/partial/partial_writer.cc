@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <deque>
 #include <span>
-#include <string_view>
 #include <utility>
 #include <vector>
 

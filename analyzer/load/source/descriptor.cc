@@ -5,7 +5,6 @@
 #include <fcntl.h>
 #include <filesystem>
 #include <system_error>
-#include <utility>
 
 namespace ringside::load {
 namespace {

@@ -188,7 +188,7 @@ AllSortedCalls sort_calls(const model::Traces& traces,
     }
   }
   all.directions = directions_of(traces.names);
-  std::vector<std::uint64_t> unpaired(traces.files.size());
+  all.unpaired.resize(traces.files.size());
   std::vector<std::vector<Entry>> entries_of_thread(core_count());
   std::vector<std::vector<Entry>> room_of_thread(core_count());
   for_each_on_cores(traces.files.size(), [&](std::size_t thread, std::size_t file) {
@@ -208,7 +208,7 @@ AllSortedCalls sort_calls(const model::Traces& traces,
           direction == Direction::kNone ||
           (direction == Direction::kBatch ? communicator.nranks == 2 : rank && call.peer);
       if (!is_known) {
-        ++unpaired[file];
+        ++all.unpaired[file];
         continue;
       }
       Entry& entry = entries.emplace_back(make_entry(direction, call, rank.value_or(0)));
@@ -232,9 +232,6 @@ AllSortedCalls sort_calls(const model::Traces& traces,
       }
     }
   });
-  for (const std::uint64_t count : unpaired) {
-    all.unpaired += count;
-  }
   for (const auto& of_members : digests) {
     all.are_alike.push_back(
         std::all_of(of_members.begin(), of_members.end(),

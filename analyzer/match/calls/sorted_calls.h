@@ -65,10 +65,9 @@ class CallReader {
 /// The calls of all communicators.
 struct AllSortedCalls {
   std::vector<SortedCalls> communicators;
-  std::vector<Direction> directions;  // by name of a function
-  std::vector<bool> are_alike;        // by communicator: see Communicator::is_alike
-  /// Sends and receives whose rank or peer is not known. They are not among the calls.
-  std::uint64_t unpaired = 0;
+  std::vector<Direction> directions;    // by name of a function
+  std::vector<bool> are_alike;          // by communicator: see Communicator::is_alike
+  std::vector<std::uint64_t> unpaired;  // by file: as Matches::unpaired, not among the calls
 
   /// Returns what reads those of one of `all`.
   CallReader reader(const model::Traces& traces, const std::vector<Communicator>& all,

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "analyzer/match/communicators/duplicate_files.h"
 
-#include <algorithm>
 #include <map>
 #include <utility>
 

@@ -16,6 +16,7 @@ struct Run {
   std::string job;
   std::int64_t start_ns = 0;  // start of its first process, since the epoch
   std::vector<std::uint32_t> files;
+  std::uint64_t unmatched = 0;  // sends and receives without a peer, kernels without calls
 };
 
 struct Runs {

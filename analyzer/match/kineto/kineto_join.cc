@@ -230,6 +230,7 @@ class FileJoin {
     joined_.time = profiled_time(trace_);
     joined_.events = trace_.events;
     joined_.damaged = trace_.damaged;
+    joined_.cut = trace_.cut;
     return std::move(joined_);
   }
 
@@ -513,7 +514,7 @@ KinetoFileJoin join_own_kineto(const model::KinetoTrace& trace, std::vector<Fram
   KinetoFileJoin join = FileJoin(trace, file, traces).join_own(std::move(framed));
   const auto& joined = join.kernels.joined;
   if (has_calls) {
-    traces.kernels_without_calls +=
+    traces.files.back().kernels_without_calls =
         join.kernels.kernels - std::accumulate(joined.begin(), joined.end(), std::uint64_t{0});
   }
   return join;

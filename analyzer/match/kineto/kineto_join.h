@@ -70,6 +70,7 @@ struct KinetoFileJoin {
   std::optional<ProfiledTime> time;
   std::uint64_t events = 0;   // of the profile
   std::uint64_t damaged = 0;  // of these
+  std::string cut;            // KinetoTrace::cut
   std::vector<KinetoGroupJoin> groups;
   std::vector<FramedOperation> framed;  // of all groups, in each in the order of calls
   bool is_alone = false;  // the file was made of the profile (profile_trace.h), and has no groups

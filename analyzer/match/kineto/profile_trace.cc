@@ -41,6 +41,12 @@ std::optional<std::vector<std::int64_t>> ranks_listed(std::string_view text) {
              : std::optional(std::vector<std::int64_t>(ranks.begin(), ranks.end()));
 }
 
+// "deep_ep::combine" of "void deep_ep::combine<8>(int*)".
+std::string_view function_name(std::string_view kernel) {
+  const std::string_view name = kernel.substr(0, kernel.find_first_of("<("));
+  return name.substr(name.rfind(' ') + 1);
+}
+
 // "0-7", or each of them.
 std::string list_text(const std::vector<std::int64_t>& ranks) {
   if (ranks.size() > 2 && ranks.back() - ranks.front() + 1 == std::ssize(ranks) &&
@@ -78,9 +84,8 @@ class ProfileTrace {
                      activity.kind == model::GpuWork::kKernel && !is_of_nccl(activity)
                          ? model::other_kernel(name)
                          : nullptr) {
-        add_kernel(
-            activity, std::string(other->library), other->library,
-            other->function.empty() ? name.substr(0, name.find_first_of("<(")) : other->function);
+        add_kernel(activity, std::string(other->library), other->library,
+                   other->function.empty() ? function_name(name) : other->function);
       }
     }
     file_.operations_written = file_.operations.size();
@@ -108,7 +113,7 @@ class ProfileTrace {
     file_.path = trace_.path;
     file_.last_ns = when(time.last_ns);
     file_.windows[2] = {process.start_ns, file_.last_ns};
-    file_.closed = true;
+    file_.closed = trace_.cut.empty();
   }
 
   std::string whose() const {
@@ -467,6 +472,30 @@ class Numbering {
 };
 
 }  // namespace
+
+std::optional<std::int64_t> rank_by_calls(const model::KinetoTrace& trace) {
+  std::set<std::pair<model::NameId, std::optional<std::uint64_t>>> seen;
+  std::optional<std::vector<std::int64_t>> possible;
+  for (const model::KinetoComm& comm : trace.comms) {
+    const std::string_view func = nccl_function(trace.names.text(comm.collective));
+    // Of others "Rank" is the root's, or the peer's.
+    const bool is_own = func == "AllReduce" || func == "AllGather" || func == "ReduceScatter";
+    const auto place = is_own ? comm.rank : std::nullopt;
+    auto ranks = seen.insert({comm.ranks, place}).second
+                     ? ranks_listed(trace.names.text(comm.ranks))
+                     : std::nullopt;
+    if (ranks && place && *place < ranks->size()) {
+      ranks = {{(*ranks)[*place]}};
+    }
+    if (ranks && possible) {
+      std::erase_if(*ranks, [&](std::int64_t one) {
+        return std::find(possible->begin(), possible->end(), one) == possible->end();
+      });
+    }
+    possible = ranks ? ranks : possible;
+  }
+  return possible && possible->size() == 1 ? std::optional(possible->front()) : std::nullopt;
+}
 
 std::vector<FramedOperation> add_profile_trace(const model::KinetoTrace& trace,
                                                model::Traces& traces) {

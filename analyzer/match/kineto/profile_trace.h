@@ -13,6 +13,10 @@
 
 namespace ringside::match {
 
+/// The rank of a profile that does not name it: the only one that the groups of its calls have in
+/// common, and its place in them where the calls say it.
+std::optional<std::int64_t> rank_by_calls(const model::KinetoTrace& trace);
+
 /// Adds the trace of a profiled process to `traces`, at their end, and returns which call made each
 /// of its operations. Each call of a group of several ranks is one operation, with NCCL's function
 /// of it. Its message is as NCCL counts it; of an exchange with each rank it is the mean. Sends and

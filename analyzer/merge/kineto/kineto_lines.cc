@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "analyzer/merge/kineto/kineto_lines.h"
 
-#include <algorithm>
 #include <functional>
 
 #include "analyzer/load/json/dom_value.h"
@@ -67,10 +66,10 @@ std::optional<std::string> KinetoLines::write(const std::function<void(std::stri
 }
 
 std::optional<std::int64_t> KinetoLines::line_ns(std::int64_t epoch_ns) const {
-  const std::int64_t own_ns = epoch_ns - of_.base_time_s * 1'000'000'000;
+  const std::int64_t own_ns = epoch_ns - of_.base_time_s * 1'000'000'000;  // also before the base
   const std::int64_t moved_ns =
       alignment_.to_common_ns(process_.file, own_ns) - plan_.base_time_s * 1'000'000'000;
-  return own_ns >= 0 && moved_ns >= 0 ? std::optional(moved_ns) : std::nullopt;
+  return moved_ns >= 0 ? std::optional(moved_ns) : std::nullopt;
 }
 
 bool KinetoLines::is_left_out(const Object& event, std::int64_t begin_ns,

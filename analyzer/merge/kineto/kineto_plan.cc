@@ -2,7 +2,6 @@
 #include "analyzer/merge/kineto/kineto_plan.h"
 
 #include <algorithm>
-#include <limits>
 #include <optional>
 #include <utility>
 

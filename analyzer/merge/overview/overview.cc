@@ -2,7 +2,6 @@
 #include "analyzer/merge/overview/overview.h"
 
 #include <algorithm>
-#include <array>
 #include <limits>
 #include <map>
 #include <optional>

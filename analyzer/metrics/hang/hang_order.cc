@@ -107,7 +107,8 @@ void add_hopeless_calls(const model::Traces& traces, const match::Matches& match
     const match::MatchedOperation& matched = matches.operations[i];
     const match::Verdict verdict = judgements[i].verdict;
     const bool is_hopeless =
-        verdict == match::Verdict::kFunctionMismatch || verdict == match::Verdict::kMissing;
+        verdict == match::Verdict::kMissing ||
+        (verdict != match::Verdict::kUndecided && match::disagrees(judgements[i]));
     if (!is_hopeless && !lacks_a_rank(matches, judgements, i)) {
       continue;
     }

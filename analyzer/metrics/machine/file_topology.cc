@@ -11,22 +11,30 @@
 namespace ringside::metrics {
 namespace {
 
-// Switches give all GPUs the same number of links to each other. A GPU that has fewer links to each
-// of them has lost some. Where no switches are seen, most GPUs must agree on that number.
+// Switches give all GPUs the same number of links to each other. A GPU that has fewer of them, or a
+// pair that has fewer to each other, has lost some. Where no switches are seen, most GPUs and
+// nearly all pairs must agree on that number.
 void find_few_links(const Topology& topology, const NvLinkDomain& domain, const std::string& link,
                     std::vector<TopologyFinding>& findings) {
   constexpr std::size_t kFewest = 3;
   const auto& links = domain.mesh->links;
   std::vector<std::uint32_t> most;
   std::map<std::uint32_t, std::size_t> counts;
-  for (const auto& row : links) {
-    ++counts[most.emplace_back(*std::max_element(row.begin(), row.end()))];
+  const auto to_switches = [&](std::size_t i) {
+    const auto& own = topology.ranks[domain.ranks[i]].gpu->links;
+    return static_cast<std::uint32_t>(
+        std::count_if(own.begin(), own.end(), [](const topology::NvLink& one) {
+          return one.is_up && one.remote == topology::Remote::kSwitch;
+        }));
+  };
+  bool has_switches = false;
+  for (std::size_t i = 0; i < links.size(); ++i) {
+    has_switches = has_switches || to_switches(i) > 0;
   }
-  const auto& of_switches = domain.mesh->switch_links;
-  const bool has_switches =
-      std::any_of(of_switches.begin(), of_switches.end(), [](const auto& row) {
-        return std::any_of(row.begin(), row.end(), [](std::uint32_t count) { return count > 0; });
-      });
+  for (std::size_t i = 0; i < links.size(); ++i) {
+    ++counts[most.emplace_back(has_switches ? to_switches(i)
+                                            : *std::max_element(links[i].begin(), links[i].end()))];
+  }
   const auto usual = has_switches ? std::prev(counts.end())
                                   : std::max_element(counts.begin(), counts.end(),
                                                      [](const auto& one, const auto& other) {
@@ -35,22 +43,41 @@ void find_few_links(const Topology& topology, const NvLinkDomain& domain, const 
   if (!has_switches && (usual->second < kFewest || usual->second * 2 <= most.size())) {
     return;
   }
-  for (std::size_t one = 0; one < links.size(); ++one) {
-    for (std::size_t other = 0; other < links.size(); ++other) {
-      if (one != other && most[one] == usual->first && most[other] == usual->first &&
-          links[one][other] != usual->first) {
-        return;  // there are no switches
+  const auto add = [&](const RankGpu& rank, const std::string& who, std::uint32_t count,
+                       const std::string& text) {
+    findings.push_back({"link-down", who + std::to_string(count) + ' ' + link + text, false,
+                        rank.host, rank.gpu->pci});
+  };
+  std::vector<std::pair<std::size_t, std::size_t>> odd;
+  std::size_t pairs = 0;
+  for (std::size_t one = 0; one < links.size() && !has_switches; ++one) {
+    for (std::size_t other = one + 1; other < links.size(); ++other) {
+      if (most[one] == usual->first && most[other] == usual->first) {
+        ++pairs;
+        if (links[one][other] != usual->first || links[other][one] != usual->first) {
+          odd.emplace_back(one, other);
+        }
       }
     }
+  }
+  if (odd.size() * 4 > pairs) {
+    return;  // there are no switches
+  }
+  for (const auto& [one, other] : odd) {
+    const RankGpu& rank = topology.ranks[domain.ranks[one]];
+    add(rank,
+        rank.label + " and " + topology.ranks[domain.ranks[other]].label + " of " + rank.host +
+            " have ",
+        std::min(links[one][other], links[other][one]),
+        "s to each other; the other pairs have " + std::to_string(usual->first) + '.');
   }
   for (std::size_t i = 0; i < most.size(); ++i) {
     const RankGpu& rank = topology.ranks[domain.ranks[i]];
     if (most[i] < usual->first) {
-      findings.push_back({"link-down",
-                          rank.label + " of " + rank.host + " has " + std::to_string(most[i]) +
-                              ' ' + link + "s to each of the others, which have " +
-                              std::to_string(usual->first) + " to each other.",
-                          false, rank.host, rank.gpu->pci});
+      const std::string usual_text = std::to_string(usual->first);
+      add(rank, rank.label + " of " + rank.host + " has ", most[i],
+          has_switches ? "s to switches; others have " + usual_text + '.'
+                       : "s to each of the others, which have " + usual_text + " to each other.");
     }
   }
 }

@@ -77,12 +77,14 @@ struct KinetoComm {
   std::optional<std::uint64_t> outputs;
   std::optional<std::uint64_t> seq;
   std::optional<std::uint64_t> group_size;
+  std::optional<std::uint64_t> rank;   // in its group: its own, the root's or the peer's
   std::optional<std::int64_t> source;  // of a receive: the rank in the job
   std::optional<std::int64_t> destination;
 };
 
 struct KinetoTrace {
   std::string path;
+  std::string cut;  // where and how the file ends too early; empty if it does not
   std::optional<std::int64_t> rank;
   std::optional<std::int64_t> pid;
   std::vector<KinetoGroup> groups;

@@ -13,24 +13,29 @@ namespace ringside::model {
 /// The function of a kernel that is NCCL's, but its name does not say which.
 inline constexpr std::string_view kAnyFunction = "any";
 
-/// NCCL's function of a kernel's name ("ncclDevKernel_AllReduce_Sum_f32_RING_LL(...)"); "SendRecv"
-/// for all point-to-point; kAnyFunction for "ncclDevKernel_Generic_4"; empty if it is none of
-/// NCCL's.
+/// NCCL's function of a kernel's name ("ncclDevKernel_AllReduce_Sum_f32_RING_LL(...)", before NCCL
+/// 2.12 "ncclAllReduceRingLLKernel_sum_f32(...)"); "SendRecv" for all point-to-point; kAnyFunction
+/// for "ncclDevKernel_Generic_4" and RCCL's "mscclKernel_..."; empty if it is none of NCCL's.
 inline std::string_view nccl_function_of_kernel(std::string_view name) {
   constexpr std::array<std::string_view, 8> kFunctions = {"AllReduce", "AllGather", "ReduceScatter",
                                                           "Broadcast", "Reduce",    "SendRecv",
                                                           "AlltoAll",  "Scatter"};
-  for (const std::string_view prefix :
-       {"ncclDevKernel_", "ncclKernel_", "ncclSymDevKernel_", "ncclSymkDevKernel_"}) {
-    if (!name.starts_with(prefix)) {
-      continue;
-    }
-    const std::string_view rest = name.substr(prefix.size());
-    const std::string_view word = rest.substr(0, rest.find_first_of("_("));
-    const auto* const found = std::find(kFunctions.begin(), kFunctions.end(), word);
-    return found != kFunctions.end() ? *found : word == "Generic" ? kAnyFunction : "";
+  constexpr std::string_view kKernel = "Kernel_";
+  const bool is_msccl = name.starts_with("mscclKernel_");
+  const std::size_t at = is_msccl || name.starts_with("nccl") ? name.find(kKernel) : name.npos;
+  if (at == name.npos) {
+    return {};
   }
-  return {};
+  const std::string_view behind = name.substr(at + kKernel.size());
+  const std::string_view word = behind.substr(0, behind.find_first_of("_("));
+  const std::string_view old = name.substr(4, at - std::min<std::size_t>(at, 4));
+  const auto* const found =
+      std::find_if(kFunctions.begin(), kFunctions.end(), [&](std::string_view function) {
+        const std::string_view rest = old.substr(std::min(function.size(), old.size()));
+        return word == function ||
+               (old.starts_with(function) && (rest.empty() || (rest[0] >= 'A' && rest[0] <= 'Z')));
+      });
+  return found != kFunctions.end() ? *found : word == "Generic" || is_msccl ? kAnyFunction : "";
 }
 
 /// A kernel that communicates without NCCL.
@@ -41,10 +46,18 @@ struct OtherKernel {
 };
 
 /// The first that fits, by the sources of each library: PyTorch's symmetric memory, the all-reduce
-/// of vLLM and SGLang, FlashInfer's and TensorRT-LLM's fused ones, DeepEP, NVSHMEM.
+/// of vLLM and SGLang, FlashInfer's and TensorRT-LLM's fused ones, DeepEP, MORI, pplx, NVSHMEM.
 inline const OtherKernel* other_kernel(std::string_view name) {
-  static constexpr std::array<OtherKernel, 20> kKernels = {{
+  static constexpr std::array<OtherKernel, 28> kKernels = {{
       {"deep_ep::", "DeepEP", ""},
+      {"hybrid_ep::", "DeepEP", ""},
+      {"EpDispatch", "MORI", "dispatch"},
+      {"EpCombine", "MORI", "combine"},
+      {"mori::", "MORI", ""},
+      {"pplx::", "pplx", ""},
+      {"moeAllToAllKernel", "FlashInfer, TensorRT-LLM", "all-to-all"},
+      {"moeA2ADispatchKernel", "FlashInfer, TensorRT-LLM", "dispatch"},
+      {"moeA2ACombineKernel", "FlashInfer, TensorRT-LLM", "combine"},
       {"quickreduce::", "QuickReduce", "all-reduce"},
       {"cross_device_reduce_", "custom all-reduce (vLLM, SGLang)", "all-reduce"},
       {"allreduce_fusion_kernel", "FlashInfer, TensorRT-LLM", "fused all-reduce"},

@@ -2,7 +2,6 @@
 #include "analyzer/report/document/slow_text.h"
 
 #include <algorithm>
-#include <cmath>
 
 #include "analyzer/report/document/numbers.h"
 
@@ -105,18 +104,23 @@ std::string unseen_sentence(const replay::Replays& replays) {
            counted(replays.left_out, "trace that --rank and --host leave out",
                    "traces that --rank and --host leave out");
   }
-  const replay::Coverage& coverage = replays.coverage;
   const std::string command = "; `ringside run -- COMMAND` records it";
-  if (coverage.operations > 0 && coverage.seen == 0) {
-    return "who slows the job cannot be seen: no operation was seen to run on all of its ranks" +
-           command;
-  }
-  if (!coverage.is_enough()) {
-    return "whether a rank slows the job cannot be judged: " +
-           std::to_string(coverage.operations - coverage.seen) + " of " +
-           counted(coverage.operations, "operation") +
-           (coverage.operations - coverage.seen == 1 ? " was" : " were") +
-           " not seen to run on all of their ranks" + command;
+  for (std::size_t i = 0; i < replays.coverage.size(); ++i) {
+    const replay::Coverage& coverage = replays.coverage[i];
+    const std::string run =
+        replays.coverage.size() > 1 ? "run " + std::to_string(i + 1) + ": " : "";
+    if (coverage.is_blind()) {
+      return run +
+             "who slows the job cannot be seen: no operation was seen to run on all of its ranks" +
+             command;
+    }
+    if (!coverage.is_enough()) {
+      return run + "whether a rank slows the job cannot be judged: " +
+             std::to_string(coverage.operations - coverage.seen) + " of " +
+             counted(coverage.operations, "operation") +
+             (coverage.operations - coverage.seen == 1 ? " was" : " were") +
+             " not seen to run on all of their ranks" + command;
+    }
   }
   for (const auto& run : replays.runs) {
     if (run->slow().unjudged_iterations) {

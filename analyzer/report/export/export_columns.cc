@@ -9,7 +9,6 @@
 #include <tuple>
 #include <type_traits>
 #include <utility>
-#include <vector>
 
 #include "analyzer/match/group_patterns.h"
 #include "analyzer/match/verdict/describe.h"

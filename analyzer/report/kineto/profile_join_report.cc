@@ -163,6 +163,9 @@ std::vector<std::string> profile_join_notes(const std::vector<match::KinetoFileJ
     if (const std::string clocks = clock_text(join); !clocks.empty()) {
       notes.push_back("For " + rank_text(traces.files[join.file]) + ' ' + clocks + '.');
     }
+    if (!join.cut.empty()) {
+      notes.push_back(join.path + ": " + join.cut);
+    }
   }
   if (joins.empty()) {
     return notes;

@@ -46,7 +46,7 @@ struct PageData {
   std::function<void(Health&)> add_commands{};
 
   /// Else waiting is in RankShares::transfer_ns, and nobody knows how much.
-  bool knows_waits() const { return replays.coverage.shows_waits(); }
+  bool knows_waits() const { return replays.all_coverage().shows_waits(); }
 };
 
 /// Measures all but `hang`, on all cores.

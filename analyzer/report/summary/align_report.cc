@@ -149,7 +149,9 @@ std::string not_closed_sentence(const model::Traces& traces) {
 std::uint64_t count_unread(const model::Traces& traces, const model::Problems& problems) {
   std::uint64_t unread = problems.bad_lines() + problems.files().size();
   for (const model::TraceFile& file : traces.files) {
-    const std::uint64_t written = file.operations_written.value_or(0);
+    // Records of durations leave calls out on purpose.
+    const std::uint64_t written =
+        file.process.tells_start ? file.operations_written.value_or(0) : 0;
     unread += written - std::min(written, file.operations.size());
     unread += file.account.rotated == 0 && file.process.segment > 1 ? 1 : 0;
     unread += file.segments_missing + (file.next_segment ? 1 : 0);

@@ -289,7 +289,7 @@ class HealthJudge {
   }
 
   std::string what_was_judged() const {
-    const bool are_calls = replays_.coverage.operations > 0 && replays_.coverage.seen == 0;
+    const bool are_calls = replays_.all_coverage().is_blind();
     return (are_calls ? "the calls of " : "") + counted(judged_.operations, "operation") + " of " +
            counted(judged_.communicators, "communicator");
   }

@@ -257,10 +257,10 @@ Document stragglers_document(const Replays& replays) {
   if (!unseen.empty()) {
     document.notes.push_back(unseen);
   }
-  document.notes.push_back("all ranks were seen to run " + std::to_string(replays.coverage.seen) +
-                           " of " +
-                           counted(replays.coverage.operations, "operation of several ranks",
-                                   "operations of several ranks"));
+  const replay::Coverage all = replays.all_coverage();
+  document.notes.push_back(
+      "all ranks were seen to run " + std::to_string(all.seen) + " of " +
+      counted(all.operations, "operation of several ranks", "operations of several ranks"));
   return document;
 }
 

@@ -45,6 +45,9 @@ TEST_CASE("functions of kernels") {
   CHECK(nccl_function_of_kernel("ncclSymDevKernel_AllReduce_RSxLD_AGxST_sum_f32(x)") ==
         "AllReduce");
   CHECK(nccl_function_of_kernel("ncclDevKernel_Generic_4(x)") == ringside::model::kAnyFunction);
+  CHECK(nccl_function_of_kernel("ncclAllReduceRingLLKernel_sum_f16(ncclColl)") == "AllReduce");
+  CHECK(nccl_function_of_kernel("ncclReduceScatterTreeLLKernel_sum_f16(x)") == "ReduceScatter");
+  CHECK(nccl_function_of_kernel("mscclKernel_Sum_half_LL(x)") == ringside::model::kAnyFunction);
   CHECK(nccl_function_of_kernel("ncclDevKernel_Reduced_x").empty());
   CHECK(nccl_function_of_kernel("gemm_ncclDevKernel_AllReduce").empty());
 }
