@@ -52,8 +52,4 @@ std::string_view known_name_text(std::uint8_t code) noexcept {
   return code < kNames.size() ? kNames[code] : std::string_view{};
 }
 
-std::uint8_t known_name_code(std::string_view text) noexcept {
-  return text.size() < 16 ? known_name(prefix_of(text)) : kNameNone;
-}
-
 }  // namespace ringside::record

@@ -155,9 +155,6 @@ inline std::uint8_t known_name(const NamePrefix& prefix) noexcept {
 /// Returns the name that has this code; an empty string if none has.
 std::string_view known_name_text(std::uint8_t code) noexcept;
 
-/// Returns the code of a known name, or kNameNone, for the tables of other rooms and for tests.
-std::uint8_t known_name_code(std::string_view text) noexcept;
-
 }  // namespace ringside::record
 
 #endif  // RINGSIDE_PLUGIN_RECORD_NAMES_H

@@ -111,9 +111,6 @@ class alignas(kPageBytes) Recorder {
     const std::uint64_t last = masks_.load(std::memory_order_relaxed) >> 32 | types;
     masks_.store(last << 32 | types, std::memory_order_relaxed);
   }
-  std::uint32_t gate() const noexcept {
-    return static_cast<std::uint32_t>(masks_.load(std::memory_order_relaxed));
-  }
 
   /// Returns the number of a new context, from 1. context_handle() makes the handle of it.
   std::uint32_t new_context() noexcept {

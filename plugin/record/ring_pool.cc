@@ -10,6 +10,7 @@
 #include <new>
 #include <sys/mman.h>
 #include <sys/syscall.h>
+#include <sys/time.h>
 #include <unistd.h>
 #include <utility>
 
@@ -207,12 +208,12 @@ void* RingPool::map_file(const char* directory, std::uint32_t index, std::uint64
   return memory != MAP_FAILED ? memory : nullptr;
 }
 
-// The ring's page in the file of heads; NULL: there is none. A store to a page for which the file
-// system has no room would raise SIGBUS, so the kernel stores first, which fails instead.
+// The ring's page in the file of heads; NULL: there is none. Where the file system has no room, a
+// store raises SIGBUS. So the kernel stores first, which fails: a timer's zeros.
 void* RingPool::head_of(std::uint32_t index) const noexcept {
   char* const heads = heads_.load(std::memory_order_relaxed);
   char* const head = heads != nullptr ? heads + index * page_bytes() : nullptr;
-  return head != nullptr && syscall(SYS_clock_gettime, CLOCK_MONOTONIC, head) == 0 ? head : nullptr;
+  return head != nullptr && syscall(SYS_getitimer, ITIMER_VIRTUAL, head) == 0 ? head : nullptr;
 }
 
 // Of the bytes that all files of rings may have.
@@ -297,7 +298,6 @@ Ring* RingPool::make_ring(std::uint32_t index, bool is_early) noexcept {
   Ring* made = new (memory) Ring{};
   made->place = place;
   made->is_early = is_early ? 1 : 0;
-  made->magic = kRingMagic;
   made->version = kRingVersion;
   made->header_bytes = sizeof(Ring);
   made->slot_bytes = sizeof(Slot);
@@ -311,6 +311,8 @@ Ring* RingPool::make_ring(std::uint32_t index, bool is_early) noexcept {
   made->id_check = &id_check_;
   made->next_id = make_event_id(EventType{}, false, index, 1);
   made->state.store(RingState::kOwned, std::memory_order_relaxed);
+  std::atomic_signal_fence(std::memory_order_release);
+  made->magic = kRingMagic;  // last: a kill finds a whole head, or none
   return made;
 }
 

@@ -26,11 +26,10 @@ constexpr std::size_t kMostBytes = (std::size_t{4} << 30) + (std::size_t{1} << 2
 // So much is read of another user's journal and rings together: their sizes cost that user nothing.
 constexpr std::size_t kMostOfOthersBytes = std::size_t{256} << 20;
 
-// True for the file of a process that died between creating it and writing its first word.
-bool is_unmade(std::span<const std::byte> file, std::size_t head_bytes) {
-  const std::size_t head = std::min(file.size(), head_bytes);
-  return std::all_of(file.begin(), file.begin() + static_cast<std::ptrdiff_t>(head),
-                     [](std::byte one) { return one == std::byte{0}; });
+// True for the file, or page, of a process that died before its last store, which says what it is.
+bool is_unmade(std::span<const std::byte> file) {
+  const auto word = file.first(std::min(file.size(), sizeof record::kRingMagic));
+  return std::all_of(word.begin(), word.end(), [](std::byte one) { return one == std::byte{0}; });
 }
 
 }  // namespace
@@ -145,7 +144,7 @@ Result LeftOver::read(journal::JournalImage& journal, std::vector<journal::RingI
   std::vector<std::byte> bytes;
   Result result = read_state(bytes, rings, notes);
   const bool has_rings = !rings.empty() || !notes.empty();  // rings are made after the journal
-  if (result.is_ok() && (has_rings || !is_unmade(bytes, sizeof(journal::JournalHeader)))) {
+  if (result.is_ok() && (has_rings || !is_unmade(bytes))) {
     result = journal::read_journal(bytes, journal);
   }
   if (is_in_use_) {
@@ -211,7 +210,7 @@ void LeftOver::read_rings(std::vector<journal::RingImage>& rings, std::vector<st
   left_bytes_ = kMostOfOthersBytes;
   const auto take = [&](const std::string& name, Result result, std::span<const std::byte> file) {
     journal::RingImage ring;
-    if (result.is_ok() && is_unmade(file, sizeof(record::Ring))) {
+    if (result.is_ok() && is_unmade(file)) {
       return;
     }
     if (result.is_ok()) {

@@ -8,11 +8,11 @@
 #include <cstdio>
 #include <cstdlib>
 #include <dirent.h>
+#include <fcntl.h>
 #include <memory>
 #include <new>
 #include <pthread.h>
 #include <sched.h>
-#include <span>
 #include <string_view>
 #include <unistd.h>
 
@@ -82,12 +82,22 @@ void count_running(std::uint64_t by) noexcept {
 }
 
 // How many threads the process has, if its main thread has ended, which stays as a zombie; else 0.
-// It takes no memory, which may have run out.
+// Memory and descriptors may have run out: it takes none once the file is open. One thread asks.
 std::uint64_t threads_without_main() noexcept {
+  static int file = -1;
+  static pid_t process = 0;
+  static posix::FileIdentity identity;
   std::array<char, 512> text{};
-  std::snprintf(text.data(), text.size(), "/proc/self/task/%d/stat", static_cast<int>(getpid()));
-  const std::string_view stat = posix::read_begin(text.data(), std::span(text).first<511>());
+  if (process != getpid() || !identity.is_of(file)) {
+    process = getpid();
+    std::snprintf(text.data(), text.size(), "/proc/self/task/%d/stat", static_cast<int>(process));
+    file = posix::own_descriptor([&] { return open(text.data(), O_RDONLY | O_CLOEXEC); });
+    identity = posix::FileIdentity(file);
+  }
+  const ssize_t size = pread(file, text.data(), text.size() - 1, 0);
+  const std::string_view stat(text.data(), size > 0 ? static_cast<std::size_t>(size) : 0);
   const std::size_t end_of_name = std::min(stat.rfind(')'), stat.size());
+  text[stat.size()] = '\0';
   // The state and 16 numbers come before the number of threads (proc(5)).
   long long threads = 0;
   std::sscanf(text.data() + end_of_name,

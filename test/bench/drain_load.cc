@@ -60,8 +60,8 @@ EventId Load::start(Ring& ring, EventType type, std::uint32_t context, EventId p
     return id;
   }
   auto& payload = slot->first.payload;
-  const std::uint8_t func = record::known_name_code("AllReduce");
-  const std::uint8_t datatype = record::known_name_code("ncclFloat32");
+  const std::uint8_t func = record::known_name(record::read_prefix("AllReduce"));
+  const std::uint8_t datatype = record::known_name(record::read_prefix("ncclFloat32"));
   const auto channel = static_cast<std::uint8_t>(ring.next_id % 4);
   constexpr std::uint64_t kStream = 0x55d0c0ffee00;
   switch (type) {
@@ -72,8 +72,8 @@ EventId Load::start(Ring& ring, EventType type, std::uint32_t context, EventId p
                       0,
                       func,
                       datatype,
-                      record::known_name_code("RING"),
-                      record::known_name_code("SIMPLE")};
+                      record::known_name(record::read_prefix("RING")),
+                      record::known_name(record::read_prefix("SIMPLE"))};
       record::Extra& extra = ring.slot(ring.position + 1).extra;
       extra = {};
       extra.channels = static_cast<std::uint8_t>(mix_.channels);

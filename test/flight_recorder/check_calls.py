@@ -60,7 +60,8 @@ def sites_of(text):
 
 def listed(program, directory):
     result = subprocess.run([program, "calls", "--format", "json", "--top", "0", directory],
-                            capture_output=True, text=True, check=True)
+                            capture_output=True, text=True, check=False)
+    assert result.returncode in (0, 4), result.stderr  # 4: a rank has no dump, or has not ended
     rows = json.loads(result.stdout)["tables"]["calls"]["rows"]
     return [(row["communicator"], row["number"], row["function"], row["called_ns"],
              tuple((rank, row[f"rank_{rank}"]) for rank in range(8)

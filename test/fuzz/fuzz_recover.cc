@@ -38,8 +38,8 @@ assemble::RecordView view(EventType type, RecordKind kind, std::uint64_t counter
   made.payload.step.parent = parent;
   if (type == EventType::kColl && kind == RecordKind::kStart) {
     made.has_extra = true;
-    made.payload.coll.func = record::known_name_code("AllReduce");
-    made.payload.coll.datatype = record::known_name_code("ncclFloat32");
+    made.payload.coll.func = record::known_name(record::read_prefix("AllReduce"));
+    made.payload.coll.datatype = record::known_name(record::read_prefix("ncclFloat32"));
     made.extra.channels = 2;
   }
   return made;

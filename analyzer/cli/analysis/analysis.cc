@@ -501,11 +501,15 @@ bool is_input(const std::string& command, const std::string& output,
   return is_one;
 }
 
-ExitStatus status_of_reading(const Analysis& analysis, const AnalysisOptions& options) {
+ExitStatus status_of_reading(const Analysis& analysis) {
+  return report::count_unread(analysis.traces, analysis.problems) == 0 ? kExitOk : kExitIncomplete;
+}
+
+ExitStatus status_of_answer(const Analysis& analysis, const AnalysisOptions& options) {
   const bool is_chosen = match::chooses_files(options.selection);
   const auto& files = analysis.traces.files;
   const bool is_whole =
-      report::count_unread(analysis.traces, analysis.problems) == 0 &&
+      status_of_reading(analysis) == kExitOk &&
       std::all_of(files.begin(), files.end(),
                   [](const auto& file) {
                     return file.closed &&
@@ -560,7 +564,7 @@ ExitStatus print_document(report::Document document, const Analysis& analysis,
     document.notes.push_back(std::move(note));
   }
   return show_document(document, options,
-                       status == kExitOk ? status_of_reading(analysis, options) : status);
+                       status == kExitOk ? status_of_answer(analysis, options) : status);
 }
 
 }  // namespace ringside::cli

@@ -153,9 +153,12 @@ Analysis* keep_until_exit(std::unique_ptr<Analysis> analysis);
 bool is_input(const std::string& command, const std::string& output,
               const std::vector<std::string>& inputs, const model::Traces& traces);
 
-/// kExitIncomplete if an answer rests on a part: a file or a line could not be read, a trace is not
-/// closed, or a rank has none that --rank and --host do not leave out.
-ExitStatus status_of_reading(const Analysis& analysis, const AnalysisOptions& options);
+/// kExitIncomplete if a file or a line could not be read: for what passes on all that is there.
+ExitStatus status_of_reading(const Analysis& analysis);
+
+/// As above, and if an answer rests on a part: a trace is not closed or lacks operations, or a rank
+/// has none that --rank and --host do not leave out.
+ExitStatus status_of_answer(const Analysis& analysis, const AnalysisOptions& options);
 
 /// Prints the document in the format that was asked for. kExitUsage, after a message on stderr, if
 /// there is no such table for CSV; else `status`.

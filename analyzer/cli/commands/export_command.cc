@@ -256,7 +256,7 @@ ExitStatus run_export(const ExportOptions& given) {
       return kExitInternal;
     }
   }
-  ExitStatus status = status_of_reading(*analysis, options);
+  ExitStatus status = status_of_reading(*analysis);
   if (!options.chakra_directory.empty()) {
     if (is_of_dumps(*analysis)) {
       tell(

@@ -272,7 +272,7 @@ ExitStatus run_merge(const MergeOptions& options) {
     std::fputs(model::printable_lines(text).c_str(), stderr);
   }
   const bool is_whole = lines.unread == 0 && analysis->unused_profiles == 0 &&
-                        status_of_reading(*analysis, options) == kExitOk;
+                        status_of_reading(*analysis) == kExitOk;
   return is_whole ? kExitOk : kExitIncomplete;
 }
 

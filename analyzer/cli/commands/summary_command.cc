@@ -154,7 +154,7 @@ ExitStatus run_summary(const SummaryOptions& options) {
     tell("--strict: not all is there: " + model::joined(gaps, gaps.size()));
     return kExitIncomplete;
   }
-  return status_of_reading(*analysis, options);
+  return status_of_answer(*analysis, options);
 }
 
 }  // namespace

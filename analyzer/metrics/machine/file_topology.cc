@@ -24,7 +24,7 @@ void find_few_links(const Topology& topology, const NvLinkDomain& domain, const 
     const auto& own = topology.ranks[domain.ranks[i]].gpu->links;
     return static_cast<std::uint32_t>(
         std::count_if(own.begin(), own.end(), [](const topology::NvLink& one) {
-          return one.is_up && one.remote == topology::Remote::kSwitch;
+          return one.is_up == true && one.remote == topology::Remote::kSwitch;
         }));
   };
   bool has_switches = false;

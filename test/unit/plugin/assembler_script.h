@@ -58,9 +58,9 @@ struct Script {
                            5,
                            100,
                            0,
-                           record::known_name_code("AllReduce"),
-                           record::known_name_code("ncclFloat32"),
-                           record::known_name_code(algo),
+                           record::known_name(record::read_prefix("AllReduce")),
+                           record::known_name(record::read_prefix("ncclFloat32")),
+                           record::known_name(record::read_prefix(algo)),
                            0};
       made.extra.channels = 2;
     } else if (type == EventType::kProxyOp) {
@@ -70,8 +70,8 @@ struct Script {
                           0xabc,
                           100,
                           0,
-                          record::known_name_code("AllReduce"),
-                          record::known_name_code("ncclFloat32"),
+                          record::known_name(record::read_prefix("AllReduce")),
+                          record::known_name(record::read_prefix("ncclFloat32")),
                           {}};
     }
     assembler.record(made);

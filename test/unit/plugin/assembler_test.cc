@@ -440,9 +440,9 @@ TEST_CASE("a call whose stop is lost is no slice that nests, since others of its
 TEST_CASE("a count that no message can have makes no bytes that look like those of one") {
   // A Coll event has that count, and so has a call without one. 2^62 floats are 2^64 bytes, or 0.
   constexpr std::uint64_t kAbsurd = (std::uint64_t{1} << 62) + 25;
-  const auto fill = [](auto& payload, std::string_view func) {
-    payload.func = record::known_name_code(func);
-    payload.datatype = record::known_name_code("ncclFloat32");
+  const auto fill = [](auto& payload, const char* func) {
+    payload.func = record::known_name(record::read_prefix(func));
+    payload.datatype = record::known_name(record::read_prefix("ncclFloat32"));
     payload.count = kAbsurd;
   };
   Script script;

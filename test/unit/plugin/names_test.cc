@@ -157,10 +157,10 @@ TEST_CASE("Memory that has another name by now has another code, also for names 
   };
   char memory[64] = "AllReduce";
   const std::uint8_t all_reduce = code_of(memory);
-  CHECK(all_reduce == record::known_name_code("AllReduce"));
+  CHECK(all_reduce == record::known_name(record::read_prefix("AllReduce")));
   CHECK(code_of(memory) == all_reduce);
   std::strcpy(memory, "AllGather");
-  CHECK(code_of(memory) == record::known_name_code("AllGather"));
+  CHECK(code_of(memory) == record::known_name(record::read_prefix("AllGather")));
   std::strcpy(memory, "my communicator");
   const std::uint8_t first = code_of(memory);
   CHECK(first >= record::kFirstDynamicName);
@@ -177,14 +177,14 @@ TEST_CASE("Memory that has another name by now has another code, also for names 
   std::strcpy(memory, "AllReduce");
   const char* const datatype = "ncclFloat32";
   const int both = record::ResolvedNames::codes(*ring, memory, datatype);
-  CHECK(both == (all_reduce | record::known_name_code(datatype) << 8));
+  CHECK(both == (all_reduce | record::known_name(record::read_prefix(datatype)) << 8));
   CHECK(record::CachedNames::codes(*ring, memory, datatype) == both);
   CHECK(record::CachedNames::codes(*ring, datatype, memory) == -1);
   std::strcpy(memory, "AllGather");
   CHECK(record::CachedNames::codes(*ring, memory, datatype) == -1);
   CHECK(record::ResolvedNames::codes(*ring, nullptr, nullptr) == 0);
   CHECK(record::ResolvedNames::codes(*ring, memory, nullptr) ==
-        record::known_name_code("AllGather"));
+        record::known_name(record::read_prefix("AllGather")));
   CHECK(record::CachedNames::codes(*ring, nullptr, nullptr) == -1);
   CHECK(record::CachedNames::codes(*ring, memory, nullptr) == -1);
   CHECK(record::CachedNames::code(*ring, nullptr) == -1);

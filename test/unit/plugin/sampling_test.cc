@@ -51,8 +51,8 @@ struct SampledScript : Script {
                          seq,
                          100,
                          peer,
-                         record::known_name_code(func),
-                         record::known_name_code("ncclFloat32"),
+                         record::known_name(record::read_prefix(func)),
+                         record::known_name(record::read_prefix("ncclFloat32")),
                          0,
                          0};
     assembler.record(made);
