@@ -162,17 +162,15 @@ Result TraceFile::encode(std::string_view text, std::string_view& stored) {
 
 Result TraceFile::write(std::string_view text) {
   std::string_view stored;
-  Result result = file_.check();
-  if (!result.is_ok()) {
-    return result;
-  }
-  result = encode(text, stored).then([&] { return make_room(stored.size()); }).then([&] {
-    return write_at(file_.descriptor(), bytes_, stored);
-  });
+  Result result = encode(text, stored)
+                      .then([&] { return make_room(stored.size()); })
+                      .then([&] { return file_.check(); })
+                      .then([&] { return write_at(file_.descriptor(), bytes_, stored); });
   if (result.is_ok()) {
     bytes_ += stored.size();
     text_bytes_ += text.size();
-  } else if (ftruncate(file_.descriptor(), static_cast<off_t>(bytes_)) != 0) {
+  } else if (file_.check().is_ok() &&
+             ftruncate(file_.descriptor(), static_cast<off_t>(bytes_)) != 0) {
     result = Result(errno);  // the next write goes to the same offset anyway
   }
   return result;

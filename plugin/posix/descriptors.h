@@ -59,8 +59,7 @@ inline int own_copy(int file) noexcept {
   return fcntl(file, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
 }
 
-/// The path of a file in a directory, without an allocation. One that is too long is cut, and names
-/// no file then.
+/// The path of a file in a directory, without an allocation. One too long is cut, and names none.
 class PathIn {
  public:
   PathIn(std::string_view directory, std::string_view name) noexcept {

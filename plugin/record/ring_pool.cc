@@ -194,13 +194,16 @@ void* RingPool::map_file(const char* directory, std::uint32_t index, std::uint64
   if (file < 0) {
     return nullptr;
   }
+  const posix::FileIdentity own(file);
   void* memory = MAP_FAILED;
   int error = posix::allocate_file(file, bytes);
-  if (error == 0) {
+  if (error == 0 && own.is_of(file)) {
     memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, file, 0);
     error = errno;
   }
-  close(file);
+  if (own.is_of(file)) {
+    close(file);
+  }
   if (memory == MAP_FAILED || directory_.load() == nullptr) {
     unlink(path.c_str());
   }

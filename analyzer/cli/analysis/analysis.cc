@@ -507,13 +507,14 @@ ExitStatus status_of_reading(const Analysis& analysis) {
 
 ExitStatus status_of_answer(const Analysis& analysis, const AnalysisOptions& options) {
   const bool is_chosen = match::chooses_files(options.selection);
+  const bool has_all = !match::chooses_operations(options.selection);
   const auto& files = analysis.traces.files;
   const bool is_whole =
       status_of_reading(analysis) == kExitOk &&
       std::all_of(files.begin(), files.end(),
-                  [](const auto& file) {
-                    return file.closed &&
-                           file.operations.size() >= file.operations_written.value_or(0);
+                  [&](const auto& file) {
+                    return file.closed && (!has_all || file.operations.size() >=
+                                                           file.operations_written.value_or(0));
                   }) &&
       (is_chosen || match::most_ranks_without_trace(analysis.matches.communicators) == 0);
   return is_whole ? kExitOk : kExitIncomplete;
