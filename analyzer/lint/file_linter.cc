@@ -139,10 +139,13 @@ class FileLinter {
       lacks_lines_ = lacks_lines_ || (event.name == schema::kLineAccount && has_lost_lines(event));
       open_traces_ += event.name == schema::kLineTrace ? 1 : 0;
       open_traces_ -= event.name == schema::kLineEnd ? 1 : 0;
-      lacks_lines_ = lacks_lines_ ||
-                     (event.name == schema::kLineMerged && is_true_at(*event.arguments, "part")) ||
-                     (event.name == schema::kLineMergedEnd &&
-                      integer_at(*event.arguments, "lines_left_out").value_or(1) > 0);
+      lacks_lines_ =
+          lacks_lines_ ||
+          (event.name == schema::kLineEnd && is_true_at(*event.arguments, "recovered") &&
+           (has(*event.arguments, "silent_ns") || !has(*event.arguments, "marks_lost"))) ||
+          (event.name == schema::kLineMerged && is_true_at(*event.arguments, "part")) ||
+          (event.name == schema::kLineMergedEnd &&
+           integer_at(*event.arguments, "lines_left_out").value_or(1) > 0);
       is_segment_ = is_segment_ ||
                     (event.name == schema::kLineTrace &&
                      integer_at(*event.arguments, "segment").value_or(1) > 1) ||
@@ -169,7 +172,7 @@ class FileLinter {
   std::set<std::int64_t> foreign_;  // pids of another profiler's processes
   std::int64_t open_traces_ = 0;    // in a merged file, that have begun and not ended
   bool is_segment_ = false;         // one of several
-  bool lacks_lines_ = false;        // that the account counts
+  bool lacks_lines_ = false;        // that the account counts, or that a recovery could not have
 };
 
 }  // namespace

@@ -6,7 +6,7 @@
  * while communicators are created, used and destroyed, and after NCCL let the plugin go. None of
  * them throws, aborts, prints, or waits for NCCL. None may be called in a signal handler, which may
  * have interrupted the plugin within a record. In the child of a fork all of them return
- * RINGSIDE_ERROR_DISABLED.
+ * RINGSIDE_ERROR_DISABLED if the parent had opened a communicator, or dumped, before.
  *
  * An application reaches the instance that NCCL loaded either by linking with
  * libnccl-profiler-ringside.so (the same file that NCCL_PROFILER_PLUGIN names) or, without linking,
@@ -107,7 +107,7 @@ RINGSIDE_API int ringside_stop(void);
  * Writes a complete trace to path, a new file (mode 0600). It has the trace so far and the
  * operations in flight, which are marked. If path is NULL, the file gets a name beside the trace.
  * Returns when the file is complete. After an error there is no file, and none appears later. While
- * the file is written, its name ends in `.PID.part`.
+ * the file is written, its name ends in `.RUN.part`, where RUN is the number of the run.
  */
 RINGSIDE_API int ringside_dump(const char* path);
 

@@ -34,10 +34,6 @@ std::string_view bounded(const char* text) {
                          : std::string_view();
 }
 
-int done(bool is_recorded) {
-  return is_recorded ? RINGSIDE_OK : RINGSIDE_ERROR_BUSY;
-}
-
 #define RINGSIDE_TEXT(number) #number
 #define RINGSIDE_VERSION_TEXT(major, minor, patch) \
   RINGSIDE_TEXT(major) "." RINGSIDE_TEXT(minor) "." RINGSIDE_TEXT(patch)
@@ -118,15 +114,17 @@ int ringside_mark(const char* text) {
   if (text == nullptr) {
     return RINGSIDE_ERROR_ARGUMENT;
   }
-  return with_session([&](Session&) { return done(g_recorder.mark(bounded(text))); });
+  return with_session(
+      [&](Session&) { return g_recorder.mark(bounded(text)) ? RINGSIDE_OK : RINGSIDE_ERROR_BUSY; });
 }
 
 int ringside_push(const char* text, const char* source) {
   if (text == nullptr) {
     return RINGSIDE_ERROR_ARGUMENT;
   }
-  return with_session(
-      [&](Session&) { return done(g_recorder.push(bounded(text), bounded(source))); });
+  return with_session([&](Session&) {
+    return g_recorder.push(bounded(text), bounded(source)) ? RINGSIDE_OK : RINGSIDE_ERROR_BUSY;
+  });
 }
 
 int ringside_pop(void) {

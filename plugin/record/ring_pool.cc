@@ -185,9 +185,8 @@ std::array<char, RingPool::kNameBytes> RingPool::file_name(std::uint32_t index) 
   return name;
 }
 
-// The ring's file as memory. All pages are allocated and mapped here: no later event causes a page
-// fault, or SIGBUS because the file system is full by then. NULL, with errno, if that cannot be
-// had.
+// The ring's file as memory; NULL, with errno: it cannot be had. All pages are allocated and
+// mapped: no later event causes a page fault, or SIGBUS because the file system is full by then.
 void* RingPool::map_file(const char* directory, std::uint32_t index, std::uint64_t bytes) noexcept {
   const posix::PathIn path(directory, file_name(index).data());
   const int file = make_file(path.c_str());
@@ -195,14 +194,16 @@ void* RingPool::map_file(const char* directory, std::uint32_t index, std::uint64
     return nullptr;
   }
   const posix::FileIdentity own(file);
-  void* memory = MAP_FAILED;
-  int error = posix::allocate_file(file, bytes);
-  if (error == 0 && own.is_of(file)) {
-    memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, file, 0);
-    error = errno;
-  }
+  errno = posix::allocate_file(file, bytes);
+  constexpr int kHow = MAP_SHARED | MAP_POPULATE;
+  void* memory =
+      errno == 0 ? mmap(nullptr, bytes, PROT_READ | PROT_WRITE, kHow, file, 0) : MAP_FAILED;
+  int error = errno;
   if (own.is_of(file)) {
     close(file);
+  } else if (memory != MAP_FAILED) {  // of which file, nobody knows
+    munmap(std::exchange(memory, MAP_FAILED), bytes);
+    error = EBADF;
   }
   if (memory == MAP_FAILED || directory_.load() == nullptr) {
     unlink(path.c_str());

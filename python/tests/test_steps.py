@@ -59,8 +59,9 @@ def test_the_windows_are_chosen_by_the_number_of_the_step(run: Run, tool: str) -
         [tool, "summary", "--format", "json", "--from", "mark:ProfilerStep#4#1", "--to",
          "mark:ProfilerStep#7#1", str(job.directory / "traces")],
         stdout=subprocess.PIPE,
-        check=True,
+        check=False,
     )
+    assert done.returncode == 4  # the communicator has another rank
     assert b'"bytes":416' in done.stdout.replace(b" ", b"") 
     assert b'"bytes":412' not in done.stdout.replace(b" ", b"")
 

@@ -166,6 +166,7 @@ def cut_trace(options):
             missing = end["operations"] - known["inputs"]["operations"]
             require(0 < missing == known["completeness"]["operations_lost"], f"{missing} are missing")
             require(known["completeness"]["files_losses_not_known"], "marks lost are said to be known")
+            house.lint()
 
 
 def flight_in_memory(options):
