@@ -46,6 +46,12 @@ inline bool has(const simdjson::dom::object& object, std::string_view key) {
   return object[key].error() == simdjson::SUCCESS;
 }
 
+/// True of the end of a trace for which a recovery had not all lines: its process lives, or its
+/// file was gone or too short.
+inline bool is_of_part(const simdjson::dom::object& end) {
+  return is_true_at(end, "recovered") && (has(end, "silent_ns") || !has(end, "marks_lost"));
+}
+
 /// True if it is the line of an operation.
 inline bool is_operation(const Event& event) {
   return (event.phase == "b" || (event.is_merged && event.phase == "X")) &&

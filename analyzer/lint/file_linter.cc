@@ -139,13 +139,11 @@ class FileLinter {
       lacks_lines_ = lacks_lines_ || (event.name == schema::kLineAccount && has_lost_lines(event));
       open_traces_ += event.name == schema::kLineTrace ? 1 : 0;
       open_traces_ -= event.name == schema::kLineEnd ? 1 : 0;
-      lacks_lines_ =
-          lacks_lines_ ||
-          (event.name == schema::kLineEnd && is_true_at(*event.arguments, "recovered") &&
-           (has(*event.arguments, "silent_ns") || !has(*event.arguments, "marks_lost"))) ||
-          (event.name == schema::kLineMerged && is_true_at(*event.arguments, "part")) ||
-          (event.name == schema::kLineMergedEnd &&
-           integer_at(*event.arguments, "lines_left_out").value_or(1) > 0);
+      lacks_lines_ = lacks_lines_ ||
+                     (event.name == schema::kLineEnd && is_of_part(*event.arguments)) ||
+                     (event.name == schema::kLineMerged && is_true_at(*event.arguments, "part")) ||
+                     (event.name == schema::kLineMergedEnd &&
+                      integer_at(*event.arguments, "lines_left_out").value_or(1) > 0);
       is_segment_ = is_segment_ ||
                     (event.name == schema::kLineTrace &&
                      integer_at(*event.arguments, "segment").value_or(1) > 1) ||

@@ -26,7 +26,7 @@ void ReferenceRules::take(const Event& event, Findings& findings) {
     if (event.name == schema::kLineCommunicator && context) {
       contexts_.emplace(*context, event.line);
     } else if (event.name == schema::kLineEnd) {
-      if (const auto count = integer_at(arguments, "operations")) {
+      if (const auto count = integer_at(arguments, "operations"); count && !is_of_part(arguments)) {
         end_ = {*count, event.line};
       }
     } else if (context && *context != 0) {

@@ -153,7 +153,7 @@ Analysis* keep_until_exit(std::unique_ptr<Analysis> analysis);
 bool is_input(const std::string& command, const std::string& output,
               const std::vector<std::string>& inputs, const model::Traces& traces);
 
-/// kExitIncomplete if a file or a line could not be read: for what passes on all that is there.
+/// kExitIncomplete if a file or a line could not be read: for commands that write what is there.
 ExitStatus status_of_reading(const Analysis& analysis);
 
 /// As above, and if an answer rests on a part: a trace is not closed or lacks operations, or a rank

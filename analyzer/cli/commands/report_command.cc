@@ -68,7 +68,7 @@ std::optional<std::string> compare_runs(const ReportOptions& options, ExitStatus
     if (is_input("report", options.output, analysis->inputs, analysis->traces)) {
       return std::nullopt;
     }
-    is_whole = is_whole && status_of_answer(*analysis, options) == kExitOk;
+    is_whole = is_whole && status_of_reading(*analysis) == kExitOk;
     const BeforeFacts before = look_before_facts(one, *analysis);
     const report::Summary summary = analysis->summary(true);
     report::ComparedRun run;
@@ -106,7 +106,7 @@ std::optional<std::string> find_data(const ReportOptions& options, ExitStatus& s
     return std::nullopt;
   }
   auto json = make_json(options, *analysis);
-  status = json ? status_of_answer(*analysis, options) : status;
+  status = json ? status_of_reading(*analysis) : status;
   return json;
 }
 
