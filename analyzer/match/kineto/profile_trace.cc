@@ -186,6 +186,8 @@ class ProfileTrace {
                                           : std::vector<std::int64_t>::iterator();
     if (!ranks || !trace_.rank || own == ranks->end()) {
       context.comm = std::string(name) + " of " + whose();
+      context.why_alone = trace_.rank ? "profiled calls do not say which ranks their group has"
+                                      : "a profile does not say which rank it is of";
       return found->second;
     }
     context.comm = std::string(name) + ' ' + list_text(*ranks);
@@ -280,6 +282,11 @@ class ProfileTrace {
     if (is_new) {
       context.comm = (name.empty() ? comm + " of " : std::string()) + whose();
       context.name = name;
+      context.why_alone = name.empty()
+                              ? "kernels of NCCL without calls (of CUDA graphs, or profiled before "
+                                "PyTorch 2.2) do not say which ranks run them"
+                              : "kernels that communicate without NCCL do not say which ranks run "
+                                "them";
       context.created_ns = file_.process.start_ns;
     }
     model::Operation operation;
