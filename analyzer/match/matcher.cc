@@ -342,6 +342,14 @@ bool has_operations_alone(const Matches& matches) {
          });
 }
 
+std::uint64_t kernels_without_calls(const model::Traces& traces) {
+  std::uint64_t kernels = 0;
+  for (const model::TraceFile& file : traces.files) {
+    kernels += file.kernels_without_calls;
+  }
+  return kernels;
+}
+
 std::uint32_t ranks_seen(const Matches& matches, const MatchedOperation& operation) {
   return is_to_self(operation)          ? 1
          : operation.way == Way::kGroup ? ranks_expected(matches, operation)

@@ -130,10 +130,12 @@ class MatchDocument {
       total_[v] += findings.verdicts[v];
     }
     if (!communicator.why_alone.empty()) {
-      auto& undecided = total_[static_cast<std::size_t>(Verdict::kUndecided)];
-      undecided -= findings.verdicts[static_cast<std::size_t>(Verdict::kUndecided)];
-      alone_ += findings.verdicts[static_cast<std::size_t>(Verdict::kUndecided)];
-      ++communicators_alone_;
+      constexpr auto kUndecided = static_cast<std::size_t>(Verdict::kUndecided);
+      const std::uint64_t alone = findings.verdicts[kUndecided];
+      total_[kUndecided] -= alone;
+      alone_ += alone;
+      const auto& all = findings.verdicts;
+      communicators_alone_ += std::accumulate(all.begin(), all.end(), std::uint64_t{0}) == alone;
     }
     verdicts_.rows.push_back(std::move(row));
     if (findings.not_described > 0) {
@@ -288,6 +290,12 @@ class MatchDocument {
           std::to_string(alone_) + " of " + counted(alone_ + others, "operation") +
           " could not be compared, since it is not known which ranks ran them: " +
           match::why_alone(matches_.communicators) + '.');
+    }
+    const std::uint64_t kernels = match::kernels_without_calls(traces_);
+    if (kernels > 0) {
+      document_.sentences.push_back(counted(kernels, "kernel") +
+                                    " of NCCL in no call could not be compared, since it is not "
+                                    "known which ranks took part.");
     }
     if (alone_ == 0 || others > 0) {
       document_.sentences.push_back(answer());

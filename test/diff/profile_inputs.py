@@ -282,6 +282,25 @@ def numbers_as_text():
     return with_members(changed(files(ranks=4, steps=3), 2, calls_another_function), change)
 
 
+def halves():
+    """Ranks 0 and 1 of a run, and ranks 2 and 3 of one an hour later, on one host."""
+    def change(trace):
+        trace["host_name"] = "node0"
+        trace["baseTimeNanoseconds"] += 3600 * 10**9 if trace["distributedInfo"]["rank"] >= 2 else 0
+        return trace
+
+    return with_members(files(ranks=4, steps=2, named=False, has_pairs=False), change)
+
+
+def uneven_exchange():
+    """In the second step rank 1 takes 64 elements more than rank 0 gives it."""
+    made = exchanges()
+    trace = json.loads(made["profiles/rank1.json"])
+    calls = [event["args"] for event in trace["traceEvents"] if event["args"].get("Collective name") == "all_to_allv"]
+    calls[1]["Out msg nelems"] += 64
+    return {**made, "profiles/rank1.json": json.dumps(trace, indent=0)}
+
+
 def early():
     """An annotation begins three seconds before the first call: in another second of the clock."""
     def later(trace):
@@ -387,5 +406,9 @@ def cases():
         "profiles-no-sizes-stragglers": ("stragglers ../profiles-no-sizes/profiles", {}),
         "profiles-no-sizes-summary": ("summary ../profiles-no-sizes/profiles", {}),
         "profiles-numbers-as-text": ("match profiles", numbers_as_text()),
+        "profiles-graphs-match": ("match ../profiles-graphs/profiles", {}),
+        "profiles-two-runs": ("match profiles", halves()),
+        "profiles-two-runs-stragglers": ("stragglers ../profiles-two-runs/profiles", {}),
+        "profiles-uneven-exchange": ("match profiles", uneven_exchange()),
         "profiles-exchanges": ("summary profiles", exchanges()),
     }
