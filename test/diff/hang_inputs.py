@@ -255,9 +255,9 @@ def stopped_within():
             for trace in traces}
 
 
-def totals_behind():
+def totals_behind(last_taken=6):
     """Dumps of PyTorch's Flight Recorder: of two exchanges that are scheduled, rank 3 takes two elements less than it
-    is given in the second."""
+    is given in the second, or as many."""
     def call(rank, number, taken):
         return {"frames": [{"name": "step", "filename": "train.py", "line": 10}], "record_id": number - 1, "pg_id": 0,
                 "process_group": ("0", "default_pg"), "collective_seq_id": number, "p2p_seq_id": 0, "op_id": number,
@@ -267,7 +267,7 @@ def totals_behind():
                 "retired": False, "timeout_ms": 600_000, "is_p2p": False}
 
     return {f"dumps/nccl_trace_rank_{rank}": pickle.dumps(
-        {"version": "2.10", "nccl_version": "2.28.9", "entries": [call(rank, 1, 8), call(rank, 2, 6 if rank == 3 else 8)],
+        {"version": "2.10", "nccl_version": "2.28.9", "entries": [call(rank, 1, 8), call(rank, 2, last_taken if rank == 3 else 8)],
          "pg_config": {"0": {"name": "0", "desc": "default_pg", "ranks": "[0, 1, 2, 3]"}}, "pg_status": {}}, protocol=2)
         for rank in range(4)}
 
@@ -294,6 +294,7 @@ def cases():
         "hang-killed-within": ("hang --min-age 0 traces", killed_within()),
         "hang-stopped-within": ("hang --min-age 0 traces", stopped_within()),
         "hang-totals-behind": ("hang dumps", totals_behind()),
+        "hang-all-called": ("hang dumps", totals_behind(last_taken=8)),
         "hang-send": ("hang traces", texts(send_without_receive())),
         "summary-findings-send": ("summary ../hang-send/traces", {}),
         "summary-findings-stuck": ("summary ../hang-missing-rank/traces", {}),

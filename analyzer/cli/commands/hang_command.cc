@@ -262,7 +262,7 @@ std::optional<HangAnswer> answer_hang(const AnalysisOptions& options, double min
   });
   const bool is_whole = is_read && has_ends && absent == 0 && !are_profiles;
   const bool is_known = is_whole && hang.operations.empty() && hang.undecided.empty() &&
-                        !hang.opposite_order && hang.unaligned.empty();
+                        hang.never_told.empty() && !hang.opposite_order && hang.unaligned.empty();
   const bool is_stuck = is_stuck_by_dumps || is_surely_stuck(hang);
   HangAnswer answer{std::move(document), is_stuck   ? kExitFindings
                                          : is_known ? kExitOk

@@ -139,6 +139,9 @@ class HangFinder {
     }
     if (!found.empty() && !has_begun) {
       ++hang_.enqueued_only[matched.communicator];
+      if (!traces_.files[parts_of(matched)[0].file].process.tells_begin) {
+        hang_.never_told.try_emplace(matched.communicator, index);
+      }
       found.clear();
     }
     return found;

@@ -88,6 +88,9 @@ struct Hang {
   std::int64_t younger_ns = 0;  // the longest wait that is shorter than --min-age; 0: none is
   /// Operations that have been enqueued, and on no rank were seen to begin; by communicator.
   std::map<std::uint32_t, std::uint64_t> enqueued_only;
+  /// The first of these of dumps that tell no begin, an index into Matches::operations: it may be
+  /// stuck, and nothing else shows it.
+  std::map<std::uint32_t, std::size_t> never_told;
   std::map<std::uint32_t, std::uint64_t> too_young;  // in flight for less than the least age
   std::vector<bool> is_hidden;  // communicators that are of no interest; empty: none
 

@@ -46,6 +46,7 @@ void choose_communicators(const match::Selection& selection, Hang& hang) {
   }
   hang.operations = std::move(kept);
   std::erase_if(hang.enqueued_only, [&](const auto& of) { return hang.is_hidden[of.first]; });
+  std::erase_if(hang.never_told, [&](const auto& of) { return hang.is_hidden[of.first]; });
   std::erase_if(hang.undecided, [&](const UndecidedCall& call) {
     return hang.is_hidden[hang.matches.operations[call.matched].communicator];
   });

@@ -137,6 +137,16 @@ class HangReport {
                         : " So it is in " + counted(others, "more communicator") + ", see below.");
   }
 
+  // The answer of dumps that do not say what has begun.
+  std::string never_told() const {
+    const std::size_t others = hang_.never_told.size() - 1;
+    return "All ranks have called " + text_.name_of_matched(hang_.never_told.begin()->second) +
+           ", and none has finished it, as far as is recorded" +
+           (others == 0 ? "" : "; so it is in " + counted(others, "more communicator")) +
+           ". Whether the GPUs wait there is unknown: PyTorch records no begin unless "
+           "TORCH_NCCL_ENABLE_TIMING=1 is set; `ringside run -- COMMAND` records it.";
+  }
+
   void add_sentences() {
     auto& sentences = document_.sentences;
     if (hang_.operations.empty()) {
@@ -147,7 +157,8 @@ class HangReport {
         }
       }
       const std::uint64_t ranks = count_ranks();
-      sentences.push_back(hang_.undecided.empty()
+      sentences.push_back(!hang_.never_told.empty() ? never_told()
+                          : hang_.undecided.empty()
                               ? "Nothing is seen to be stuck: " + counted(ranks, "rank") + " in " +
                                     counted(communicators.size(), "communicator") +
                                     (hang_.younger_ns > 0 ? "; the longest wait, of " +
