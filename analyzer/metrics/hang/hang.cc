@@ -139,7 +139,9 @@ class HangFinder {
     }
     if (!found.empty() && !has_begun) {
       ++hang_.enqueued_only[matched.communicator];
-      if (!traces_.files[parts_of(matched)[0].file].process.tells_begin) {
+      if (!traces_.files[parts_of(matched)[0].file].process.tells_begin &&
+          match::ranks_seen(hang_.matches, matched) ==
+              match::ranks_expected(hang_.matches, matched)) {
         hang_.never_told.try_emplace(matched.communicator, index);
       }
       found.clear();
