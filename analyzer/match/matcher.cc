@@ -334,6 +334,22 @@ std::uint32_t ranks_expected(const Matches& matches, const MatchedOperation& ope
   return matches.communicators[operation.communicator].nranks;
 }
 
+bool has_operations_alone(const Matches& matches) {
+  const auto& communicators = matches.communicators;
+  return !why_alone(communicators).empty() &&
+         std::any_of(matches.operations.begin(), matches.operations.end(), [&](const auto& one) {
+           return !communicators[one.communicator].why_alone.empty() && !is_to_self(one);
+         });
+}
+
+std::uint64_t kernels_without_calls(const model::Traces& traces) {
+  std::uint64_t kernels = 0;
+  for (const model::TraceFile& file : traces.files) {
+    kernels += file.kernels_without_calls;
+  }
+  return kernels;
+}
+
 std::uint32_t ranks_seen(const Matches& matches, const MatchedOperation& operation) {
   return is_to_self(operation)          ? 1
          : operation.way == Way::kGroup ? ranks_expected(matches, operation)

@@ -4,6 +4,8 @@
 #ifndef RINGSIDE_ANALYZER_MODEL_RAS_H
 #define RINGSIDE_ANALYZER_MODEL_RAS_H
 
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <string>
@@ -31,6 +33,12 @@ struct RasCommunicator {
   std::vector<RasRank> ranks;   // those that answered
   std::vector<RasRank> absent;  // no data came from them
 };
+
+/// How many of its ranks neither answered nor are said to be missing.
+inline std::size_t ranks_not_reported(const RasCommunicator& communicator) {
+  const std::size_t reported = communicator.ranks.size() + communicator.absent.size();
+  return std::max<std::size_t>(communicator.nranks, reported) - reported;
+}
 
 /// A line of a report of RAS diagnostics (`ncclras -D`) that asks for a review.
 struct RasDiagnostic {

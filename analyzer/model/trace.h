@@ -73,6 +73,8 @@ struct Context {
   std::optional<std::uint32_t> nranks;
   std::optional<std::int64_t> created_ns;
   std::optional<std::int64_t> finalized_ns;
+  /// Why its source cannot say which contexts of others are of its communicator; empty if it can.
+  std::string why_alone;
   std::string gpu_pci, gpu_uuid;  // of the GPU that the rank uses; empty if not known
   std::uint64_t operations = 0;
   /// Numbers of the last collectives that the program's own watchdog has seen, where it tells them.

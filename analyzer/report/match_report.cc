@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <numeric>
 #include <tuple>
 #include <utility>
 
@@ -100,7 +101,7 @@ class MatchDocument {
         verdicts_.gives_way.push_back(verdicts_.columns[v].key);
       }
     }
-    document_.sentences.push_back(answer());
+    add_answer();
     if (const std::string inferred = inferred_text(matches_.communicators); !inferred.empty()) {
       document_.notes.push_back(inferred);
     }
@@ -127,6 +128,14 @@ class MatchDocument {
     for (std::size_t v = 0; v < match::kVerdictCount; ++v) {
       row.emplace_back(findings.verdicts[v]);
       total_[v] += findings.verdicts[v];
+    }
+    if (!communicator.why_alone.empty()) {
+      constexpr auto kUndecided = static_cast<std::size_t>(Verdict::kUndecided);
+      const std::uint64_t alone = findings.verdicts[kUndecided];
+      total_[kUndecided] -= alone;
+      alone_ += alone;
+      const auto& all = findings.verdicts;
+      communicators_alone_ += std::accumulate(all.begin(), all.end(), std::uint64_t{0}) == alone;
     }
     verdicts_.rows.push_back(std::move(row));
     if (findings.not_described > 0) {
@@ -274,6 +283,25 @@ class MatchDocument {
     return true;
   }
 
+  void add_answer() {
+    const std::uint64_t others = std::accumulate(total_.begin(), total_.end(), std::uint64_t{0});
+    if (alone_ > 0) {
+      document_.sentences.push_back(
+          std::to_string(alone_) + " of " + counted(alone_ + others, "operation") +
+          " could not be compared, since it is not known which ranks ran them: " +
+          match::why_alone(matches_.communicators) + '.');
+    }
+    const std::uint64_t kernels = match::kernels_without_calls(traces_);
+    if (kernels > 0) {
+      document_.sentences.push_back(counted(kernels, "kernel") +
+                                    " of NCCL in no call could not be compared, since it is not "
+                                    "known which ranks took part.");
+    }
+    if (alone_ == 0 || others > 0) {
+      document_.sentences.push_back(answer());
+    }
+  }
+
   std::string answer() const {
     std::uint64_t operations = 0;
     std::vector<std::string> parts;
@@ -284,8 +312,9 @@ class MatchDocument {
                         match::verdict_name(static_cast<Verdict>(v)));
       }
     }
-    const std::string of = counted(operations, "operation") + " of " +
-                           counted(matches_.communicators.size(), "communicator");
+    const std::string of =
+        counted(operations, "operation") + " of " +
+        counted(matches_.communicators.size() - communicators_alone_, "communicator");
     return operations == 0 ? "There is no operation to match."
            : total_[0] == operations && !is_all_read_
                ? "All operations that could be read match: " + of +
@@ -305,6 +334,8 @@ class MatchDocument {
   const bool is_all_read_;
   const JobRanks job_ranks_;
   std::array<std::uint64_t, match::kVerdictCount> total_{};
+  std::uint64_t alone_ = 0;  // operations of which no other rank is known
+  std::size_t communicators_alone_ = 0;
   Document document_;
   Table sides_;
   Table verdicts_;

@@ -155,6 +155,11 @@ Document make_document(const model::Ras& ras, const RasNames& names) {
   for (const model::RasCommunicator& communicator : ras.communicators) {
     add_communicator(communicator, ras_name_of(communicator, names), document);
   }
+  if (ras.timeouts > 0) {
+    add(document, Severity::kWarning, "ras-absent",
+        "NCCL's RAS waited in vain for " + counted(ras.timeouts, "process", "processes") +
+            " or connections");
+  }
   for (const std::string& line : ras.lines) {
     // Lines that go on are indented.
     if (!line.starts_with(' ') || document.findings.empty()) {
@@ -173,9 +178,12 @@ Document make_document(const model::Ras& ras, const RasNames& names) {
                 " (" + of_when + ")."
           : "NCCL's RAS reports " + counted(document.findings.size(), "trouble") + " (" + of_when +
                 ").");
-  if (ras.timeouts > 0) {
-    document.notes.push_back("RAS waited in vain for " +
-                             counted(ras.timeouts, "process", "processes") + " or connections.");
+  for (const model::RasCommunicator& communicator : ras.communicators) {
+    if (const std::uint64_t unknown = model::ranks_not_reported(communicator); unknown > 0) {
+      document.sentences.front() += " It says nothing of " + counted(unknown, "rank") + " of the " +
+                                    std::to_string(communicator.nranks) + " of communicator " +
+                                    ras_name_of(communicator, names) + '.';
+    }
   }
   document.notes.emplace_back(
       "RAS counts collectives when they are launched, at one moment of a job that runs: counts may "

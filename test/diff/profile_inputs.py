@@ -256,6 +256,51 @@ def with_members(made, change):
             for path, text in made.items()}
 
 
+def without_sizes():
+    """Calls that say neither the size of their group nor its ranks, of a profile without groups."""
+    def change(trace):
+        trace["distributedInfo"].pop("pg_config")
+        for event in trace["traceEvents"]:
+            for key in ("Group size", "Process Group Ranks"):
+                event["args"].pop(key, None)
+        return trace
+
+    return with_members(files(ranks=4, steps=2), change)
+
+
+def numbers_as_text():
+    """Each number that says what something is, is written as a text. Rank 2 calls another function."""
+    def change(trace):
+        info = trace["distributedInfo"]
+        info |= {"rank": str(info["rank"]), "world_size": str(info["world_size"])}
+        for group in info["pg_config"]:
+            group["ranks"] = [str(rank) for rank in group["ranks"]]
+        for event in trace["traceEvents"]:
+            event["args"] = {key: str(value) for key, value in event["args"].items()}
+        return trace
+
+    return with_members(changed(files(ranks=4, steps=3), 2, calls_another_function), change)
+
+
+def halves():
+    """Ranks 0 and 1 of a run, and ranks 2 and 3 of one an hour later, on one host."""
+    def change(trace):
+        trace["host_name"] = "node0"
+        trace["baseTimeNanoseconds"] += 3600 * 10**9 if trace["distributedInfo"]["rank"] >= 2 else 0
+        return trace
+
+    return with_members(files(ranks=4, steps=2, named=False, has_pairs=False), change)
+
+
+def uneven_exchange():
+    """In the second step rank 1 takes 64 elements more than rank 0 gives it."""
+    made = exchanges()
+    trace = json.loads(made["profiles/rank1.json"])
+    calls = [event["args"] for event in trace["traceEvents"] if event["args"].get("Collective name") == "all_to_allv"]
+    calls[1]["Out msg nelems"] += 64
+    return {**made, "profiles/rank1.json": json.dumps(trace, indent=0)}
+
+
 def early():
     """An annotation begins three seconds before the first call: in another second of the clock."""
     def later(trace):
@@ -355,5 +400,15 @@ def cases():
         "profiles-edited": ("match profiles", edited()),
         "profiles-kernel-names": ("calls profiles", kernels_by_name()),
         "profiles-from-step": (f"calls --top 3 --from 'mark:ProfilerStep#2' --to 'mark:ProfilerStep#3' {slow}", {}),
+        "profiles-kernels-only-match": ("match ../profiles-kernels-only/profiles", {}),
+        "profiles-kernels-of-others-match": ("match ../profiles-kernels-of-others/profiles", {}),
+        "profiles-no-sizes": ("match profiles", without_sizes()),
+        "profiles-no-sizes-stragglers": ("stragglers ../profiles-no-sizes/profiles", {}),
+        "profiles-no-sizes-summary": ("summary ../profiles-no-sizes/profiles", {}),
+        "profiles-numbers-as-text": ("match profiles", numbers_as_text()),
+        "profiles-graphs-match": ("match ../profiles-graphs/profiles", {}),
+        "profiles-two-runs": ("match profiles", halves()),
+        "profiles-two-runs-stragglers": ("stragglers ../profiles-two-runs/profiles", {}),
+        "profiles-uneven-exchange": ("match profiles", uneven_exchange()),
         "profiles-exchanges": ("summary profiles", exchanges()),
     }

@@ -516,7 +516,9 @@ ExitStatus status_of_answer(const Analysis& analysis, const AnalysisOptions& opt
                     return file.closed && (!has_all || file.operations.size() >=
                                                            file.operations_written.value_or(0));
                   }) &&
-      (is_chosen || match::most_ranks_without_trace(analysis.matches.communicators) == 0);
+      (is_chosen || match::most_ranks_without_trace(analysis.matches.communicators) == 0) &&
+      !match::has_operations_alone(analysis.matches) &&
+      match::kernels_without_calls(analysis.traces) == 0;
   return is_whole ? kExitOk : kExitIncomplete;
 }
 

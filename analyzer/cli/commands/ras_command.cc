@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
 #include <chrono>
 #include <cstdlib>
 #include <fstream>
@@ -75,7 +76,9 @@ ExitStatus run_ras(const RasOptions& options) {
   if (!show(report::render(document, options.format, {}, screen_columns()), options.format)) {
     return kExitInternal;
   }
-  return document.findings.empty() ? kExitOk : kExitFindings;
+  const bool is_whole = std::none_of(ras.communicators.begin(), ras.communicators.end(),
+                                     [](auto& one) { return model::ranks_not_reported(one) > 0; });
+  return !document.findings.empty() ? kExitFindings : is_whole ? kExitOk : kExitIncomplete;
 }
 
 }  // namespace
@@ -111,7 +114,8 @@ void add_ras(CLI::App& app, Chosen& chosen) {
   set_command(*command, kRasExample,
               {{0, "RAS reports nothing wrong"},
                {1, "it does"},
-               {3, "there is no answer, or none that can be read"}},
+               {3, "there is no answer, or none that can be read"},
+               {4, "RAS reports nothing wrong, but says nothing of some ranks"}},
               options, chosen, run_ras);
 }
 

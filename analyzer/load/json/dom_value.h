@@ -7,19 +7,32 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <simdjson.h>
 #include <string_view>
+#include <system_error>
 
 namespace ringside::load {
 
+/// A number, or a text that is one: tools that rewrite JSON make it either.
+inline std::optional<std::int64_t> integer_of(const simdjson::dom::element& element) {
+  std::int64_t value = 0;
+  std::string_view text;
+  if (element.get_string().get(text) == simdjson::SUCCESS) {
+    const auto read = std::from_chars(text.data(), text.data() + text.size(), value);
+    return read.ec == std::errc() && read.ptr == text.data() + text.size() ? std::optional(value)
+                                                                           : std::nullopt;
+  }
+  return element.get_int64().get(value) == simdjson::SUCCESS ? std::optional(value) : std::nullopt;
+}
+
 inline std::optional<std::int64_t> integer_at(const simdjson::dom::object& object,
                                               std::string_view key) {
-  std::int64_t value = 0;
-  return object[key].get_int64().get(value) == simdjson::SUCCESS ? std::optional(value)
-                                                                 : std::nullopt;
+  simdjson::dom::element element;
+  return object[key].get(element) == simdjson::SUCCESS ? integer_of(element) : std::nullopt;
 }
 
 inline std::string_view text_at(const simdjson::dom::object& object, std::string_view key) {
@@ -49,10 +62,7 @@ class Members {
     return values_[place];
   }
   std::optional<std::int64_t> integer(std::size_t place) const {
-    std::int64_t value = 0;
-    return values_[place] && values_[place]->get_int64().get(value) == simdjson::SUCCESS
-               ? std::optional(value)
-               : std::nullopt;
+    return values_[place] ? integer_of(*values_[place]) : std::nullopt;
   }
   std::string_view text(std::size_t place) const {
     std::string_view value;

@@ -24,9 +24,8 @@ using simdjson::dom::object;
 constexpr double kMostTime_us = 7.3e15;
 
 std::optional<std::uint64_t> count_of(const object& arguments, std::string_view key) {
-  std::uint64_t count = 0;
-  return arguments[key].get_uint64().get(count) == simdjson::SUCCESS ? std::optional(count)
-                                                                     : std::nullopt;
+  const auto count = integer_at(arguments, key);
+  return count && *count >= 0 ? std::optional(static_cast<std::uint64_t>(*count)) : std::nullopt;
 }
 
 // The size of a message: AllGather's is what a rank gives, ReduceScatter's is what a rank gets. It
@@ -51,9 +50,8 @@ std::vector<std::int64_t> ranks_of(const simdjson::dom::element& value) {
   simdjson::dom::array numbers;
   if (value.get_array().get(numbers) == simdjson::SUCCESS) {
     for (const auto element : numbers) {
-      std::int64_t rank = 0;
-      if (element.get_int64().get(rank) == simdjson::SUCCESS) {
-        ranks.push_back(rank);
+      if (const auto rank = integer_of(element)) {
+        ranks.push_back(*rank);
       }
     }
     return ranks;
@@ -210,10 +208,10 @@ std::optional<std::string> KinetoFile::read(const std::string& path, const Take&
       continue;
     }
     // GPUs are processes there, too, by their number.
-    std::int64_t pid = 0;
-    if (pids_.size() < 2 && text_at(event, "cat") == "cpu_op" &&
-        event["pid"].get_int64().get(pid) == simdjson::SUCCESS) {
-      pids_.insert(pid);
+    if (pids_.size() < 2 && text_at(event, "cat") == "cpu_op") {
+      if (const auto pid = integer_at(event, "pid")) {
+        pids_.insert(*pid);
+      }
     }
     take(at, event);
   }

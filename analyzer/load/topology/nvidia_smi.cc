@@ -339,6 +339,21 @@ std::string title_of(const Words& words, std::size_t from, const Header& header)
                     : "table of line " + std::to_string(words[header.begin].line);
 }
 
+// `topo -mp` has the ways through PCI only, whatever NVLinks there are. Its legend has no NV#.
+bool is_pci_only(const Words& words, const model::TopologyFile& file) {
+  const auto has_pair = [&](std::string_view one, std::string_view next) {
+    return std::adjacent_find(words.begin(), words.end(), [&](const Word& a, const Word& b) {
+             return a.text == one && b.text == next;
+           }) != words.end();
+  };
+  return (has_pair("topo", "-mp") || has_pair("topo", "--matrix_pci") ||
+          (has_pair("SYS", "=") && !has_pair("NV#", "="))) &&
+         std::none_of(file.hosts.begin(), file.hosts.end(), [](const auto& host) {
+           return std::any_of(host.machine.gpus.begin(), host.machine.gpus.end(),
+                              [](const topology::Gpu& gpu) { return !gpu.links.empty(); });
+         });
+}
+
 }  // namespace
 
 bool has_nvidia_smi(std::string_view text) {
@@ -377,6 +392,12 @@ std::optional<model::TopologyFile> read_nvidia_smi(std::string_view text, std::s
   }
   if (file.hosts.empty()) {
     error = "it has no table of GPUs with its rows";
+    return std::nullopt;
+  }
+  if (is_pci_only(words, file)) {
+    error =
+        "this is of `nvidia-smi topo -mp`, which says nothing of NVLinks: give what `nvidia-smi "
+        "topo -m` prints";
     return std::nullopt;
   }
   return file;

@@ -167,6 +167,16 @@ std::vector<Candidate> find_candidates(const model::Traces& traces, const Runs& 
 
 using Candidates = std::vector<Candidate>;
 
+// NCCL runs nothing for one rank, so one that is seen alone has others.
+std::string why_alone_of(const Candidates& group, Identity identity, bool is_inferred) {
+  const Candidate& first = group.front();
+  return !first.context->why_alone.empty()    ? first.context->why_alone
+         : first.member.context == kNoContext ? "NCCL gave no context with these operations"
+         : identity == Identity::kAlone       ? "the order of creation contradicts itself"
+         : is_inferred && group.size() == 1   ? "no record says how many ranks there are"
+                                              : "";
+}
+
 Communicator make_communicator(const Candidates& group, Identity identity) {
   Communicator communicator;
   communicator.identity = identity;
@@ -197,6 +207,7 @@ Communicator make_communicator(const Candidates& group, Identity identity) {
   ranks_seen = std::max(ranks_seen, static_cast<std::uint32_t>(group.size()));
   communicator.nranks_inferred = reported == 0;
   communicator.nranks = std::max(reported, ranks_seen);
+  communicator.why_alone = why_alone_of(group, identity, communicator.nranks_inferred);
   std::stable_sort(communicator.members.begin(), communicator.members.end(),
                    [](const Member& a, const Member& b) { return a.rank < b.rank; });
   return communicator;
@@ -321,7 +332,7 @@ void note_shared_names(std::vector<Communicator>& communicators) {
   std::map<std::tuple<std::string_view, std::uint32_t, std::uint32_t>, std::vector<Communicator*>>
       by_name;
   for (Communicator& one : communicators) {
-    if (!one.name.empty() && one.identity != Identity::kAlone) {
+    if (!one.name.empty() && (one.identity != Identity::kAlone || !one.hash.empty())) {
       by_name[{one.name, one.run, one.instance}].push_back(&one);
     }
   }
@@ -344,8 +355,11 @@ void note_shared_names(std::vector<Communicator>& communicators) {
 std::vector<Communicator> find_communicators(const model::Traces& traces, const Runs& runs) {
   std::map<std::string, Candidates> by_hash;
   std::map<std::pair<std::uint32_t, std::uint32_t>, Candidates> by_order;  // run and order
+  std::vector<std::pair<Candidates, Communicator>> found;
   for (const Candidate& candidate : find_candidates(traces, runs)) {
-    if (candidate.context->comm) {
+    if (!candidate.context->why_alone.empty()) {
+      found.emplace_back(Candidates{candidate}, make_communicator({candidate}, Identity::kAlone));
+    } else if (candidate.context->comm) {
       by_hash[*candidate.context->comm].push_back(candidate);
     } else {
       by_order[{candidate.run, candidate.order}].push_back(candidate);
@@ -355,7 +369,6 @@ std::vector<Communicator> find_communicators(const model::Traces& traces, const 
   for (const auto& [place, group] : by_order) {
     ++places[place.first];
   }
-  std::vector<std::pair<Candidates, Communicator>> found;
   for (const auto& [hash, group] : by_hash) {
     add_by_hash(group, found);
   }
@@ -382,6 +395,17 @@ std::string distinct_name(const Communicator& communicator) {
                                           : communicator.name + ' ' + communicator.distinction;
 }
 
+std::string why_alone(const std::vector<Communicator>& communicators) {
+  std::set<std::string_view> reasons;
+  std::string text;
+  for (const Communicator& one : communicators) {
+    if (!one.why_alone.empty() && reasons.insert(one.why_alone).second) {
+      text.append(text.empty() ? "" : "; ").append(one.why_alone);
+    }
+  }
+  return text;
+}
+
 std::vector<std::uint32_t> ranks_without_trace(const Communicator& communicator) {
   std::set<std::uint32_t> seen;
   for (const Member& member : communicator.members) {
@@ -391,12 +415,11 @@ std::vector<std::uint32_t> ranks_without_trace(const Communicator& communicator)
     seen.insert(*member.rank);
   }
   std::vector<std::uint32_t> ranks;
-  // The others of one that was inferred alone are somewhere, but nobody knows where.
-  const bool is_alone = communicator.nranks_inferred && communicator.identity == Identity::kAlone;
   // A damaged line may claim any number of ranks, so the list is bounded.
   constexpr std::uint32_t kListed = 1U << 20;
   for (std::uint32_t rank = 0; rank < std::min(communicator.nranks, kListed); ++rank) {
-    if (!is_alone && !seen.contains(rank)) {
+    // The others of one that is alone are somewhere, but nobody knows where.
+    if (communicator.why_alone.empty() && !seen.contains(rank)) {
       ranks.push_back(rank);
     }
   }

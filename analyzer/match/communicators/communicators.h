@@ -47,7 +47,7 @@ enum class Identity : std::uint8_t {
   kHash,   // NCCL's hash of the communicator
   kSole,   // no process has another one, so the interface (v1 to v3) need not give a hash
   kOrder,  // inferred from the order of creation in each process: the interface gives no hash
-  kAlone,  // one rank by itself: the order is contradictory, or NCCL gave no context
+  kAlone,  // one rank by itself, see Communicator::why_alone
 };
 
 struct Communicator {
@@ -62,6 +62,9 @@ struct Communicator {
   std::uint32_t nranks = 0;
   bool nranks_inferred = false;  // nranks is a guess from the ranks seen; there may be more
   std::vector<Member> members;   // by rank
+  /// Why nothing says which ranks are of it, so that nothing of it can be compared; empty if some
+  /// record does.
+  std::string why_alone;
   /// All members made the same calls, with the same sizes, types and roots. They are matched by
   /// number or order, none is a send or receive, and none is in flight.
   bool is_alike = false;
@@ -84,8 +87,11 @@ std::int64_t since_epoch(const model::Process& process, std::int64_t time_ns);
 /// twice. This is so where some processes of a job were restarted.
 std::vector<Communicator> find_communicators(const model::Traces& traces, const Runs& runs);
 
-/// Returns the ranks without a trace; none if a member's rank is not known. If nranks is inferred,
-/// there may be more.
+/// Returns why the ranks of some communicators are not known, each reason once; empty if all are.
+std::string why_alone(const std::vector<Communicator>& communicators);
+
+/// Returns the ranks without a trace; none if a member's rank is not known, or which ranks there
+/// are. If nranks is inferred, there may be more.
 std::vector<std::uint32_t> ranks_without_trace(const Communicator& communicator);
 /// Returns how many these are in the communicator that has the most.
 std::size_t most_ranks_without_trace(const std::vector<Communicator>& communicators);

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "analyzer/match/communicators/communicators.h"
+#include "analyzer/model/profiled_run.h"
 
 namespace ringside::match {
 namespace {
@@ -49,6 +50,8 @@ std::int64_t start_of(const model::TraceFile& file) {
 struct Open {
   Run run;
   std::map<std::string, std::int64_t> ends;  // by the process's identity
+  std::set<std::string> clocks;
+  std::int64_t last_end_ns = 0;
 
   void add(const model::Traces& traces, std::uint32_t file) {
     const model::TraceFile& added = traces.files[file];
@@ -59,6 +62,14 @@ struct Open {
     run.files.push_back(file);
     std::int64_t& end_ns = ends[identity_of(added)];
     end_ns = std::max(end_ns, end_of(added));
+    clocks.insert(clock_of(added.process));
+    last_end_ns = std::max(last_end_ns, end_of(added));
+  }
+
+  // Profiles that have no time in common, by one clock, have no operation in common.
+  bool had_ended_before(const model::TraceFile& file) const {
+    return file.process.run_id.starts_with(model::kProfiledRun) &&
+           clocks == std::set{clock_of(file.process)} && last_end_ns < start_of(file);
   }
 };
 
@@ -75,7 +86,8 @@ Open split(const model::Traces& traces, Open& open, std::int64_t end_ns) {
 
 using Files = std::vector<std::uint32_t>;  // of one job, by start
 
-// A process that comes again after it had ended begins the next run.
+// A process that comes again after it had ended begins the next run, as does a profile that begins
+// after all had ended.
 std::vector<Open> runs_by_time(const model::Traces& traces, const Files& files) {
   std::vector<Open> all(1);
   for (const std::uint32_t i : files) {
@@ -84,6 +96,8 @@ std::vector<Open> runs_by_time(const model::Traces& traces, const Files& files) 
     if (earlier != all.back().ends.end() && earlier->second < start_of(file)) {
       Open next = split(traces, all.back(), earlier->second);
       all.push_back(std::move(next));
+    } else if (all.back().had_ended_before(file)) {
+      all.emplace_back();
     }
     all.back().add(traces, i);
   }

@@ -27,7 +27,8 @@ struct Runs {
 /// Finds the runs of each job. A process is a restart if an earlier one with the same identity had
 /// ended: the same launcher's rank, or without one the same rank in a first communicator that has
 /// no hash, or the same host, boot and pid. A restart begins the job's next run, and all processes
-/// that started after that end belong to it. If the processes of each clock have as many runs, the
+/// that started after that end belong to it; so does a profile that begins after all had ended, by
+/// one clock. If the processes of each clock have as many runs, the
 /// runs of the same number are one run, however far the clocks are apart.
 Runs find_runs(const model::Traces& traces);
 

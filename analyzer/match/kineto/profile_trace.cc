@@ -16,6 +16,7 @@
 #include "analyzer/model/kineto/nccl_kernel.h"
 #include "analyzer/model/kineto/torch_dtype.h"
 #include "analyzer/model/numbers_in.h"
+#include "analyzer/model/profiled_run.h"
 #include "analyzer/model/saturating.h"
 #include "analyzer/model/unknown_host.h"
 
@@ -101,7 +102,8 @@ class ProfileTrace {
     process.launcher_rank = trace_.rank;
     process.pid = trace_.pid.value_or(0);
     process.job = "unknown";
-    process.run_id = "PyTorch's profiler, " + whose() + ", at " + std::to_string(time.first_ns);
+    process.run_id =
+        std::string(model::kProfiledRun) + whose() + ", at " + std::to_string(time.first_ns);
     std::error_code error;
     const auto size = std::filesystem::file_size(trace_.path, error);
     file_.size_bytes = error ? 0 : size;
@@ -186,6 +188,8 @@ class ProfileTrace {
                                           : std::vector<std::int64_t>::iterator();
     if (!ranks || !trace_.rank || own == ranks->end()) {
       context.comm = std::string(name) + " of " + whose();
+      context.why_alone = trace_.rank ? "profiled calls do not say which ranks their group has"
+                                      : "a profile does not say which rank it is of";
       return found->second;
     }
     context.comm = std::string(name) + ' ' + list_text(*ranks);
@@ -208,6 +212,16 @@ class ProfileTrace {
                                     ? *comm.inputs / std::max(ranks.value_or(1), 1U)
                                     : *comm.inputs;
     return count > 0 ? std::optional(count) : std::nullopt;
+  }
+
+  // Of an exchange: what the rank gives, less what it takes. All ranks together take what they
+  // give.
+  static std::optional<std::int64_t> surplus_of(const model::KinetoComm& comm) {
+    std::int64_t surplus = 0;
+    return comm.inputs && comm.outputs &&
+                   !__builtin_sub_overflow(*comm.inputs, *comm.outputs, &surplus)
+               ? std::optional(surplus)
+               : std::nullopt;
   }
 
   void add_call(std::size_t index, std::string_view name) {
@@ -233,6 +247,7 @@ class ProfileTrace {
     }
     if (func == "AlltoAll") {
       operation.count.reset();  // the ranks may give different sizes
+      operation.surplus = surplus_of(comm);
     }
     operation.peer = peer_of(comm, operation.context);
     if (func == "Send" || func == "Recv") {
@@ -280,6 +295,11 @@ class ProfileTrace {
     if (is_new) {
       context.comm = (name.empty() ? comm + " of " : std::string()) + whose();
       context.name = name;
+      context.why_alone = name.empty()
+                              ? "kernels of NCCL without calls (of CUDA graphs, or profiled before "
+                                "PyTorch 2.2) do not say which ranks run them"
+                              : "kernels that communicate without NCCL do not say which ranks run "
+                                "them";
       context.created_ns = file_.process.start_ns;
     }
     model::Operation operation;

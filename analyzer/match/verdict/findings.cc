@@ -47,6 +47,19 @@ int gravity(Verdict verdict) {
   return 0;
 }
 
+bool is_described(const Matches& matches, const std::vector<Judgement>& judgements,
+                  std::size_t index) {
+  const MatchedOperation& operation = matches.operations[index];
+  const Judgement& judgement = judgements[index];
+  const bool says_nothing =
+      judgement.verdict == Verdict::kNotRecorded
+          ? absent_ranks(matches, operation, judgement).empty()
+          : judgement.verdict == Verdict::kUndecided &&
+                !matches.communicators[operation.communicator].why_alone.empty();
+  return judgement.verdict != Verdict::kMatched && !says_nothing &&
+         is_first_of_its_place(judgements, index);
+}
+
 std::vector<CommunicatorFindings> find_findings(const model::Traces& traces, const Matches& matches,
                                                 const std::vector<Judgement>& judgements,
                                                 std::size_t cap) {
@@ -56,9 +69,7 @@ std::vector<CommunicatorFindings> find_findings(const model::Traces& traces, con
     const Verdict verdict = judgements[i].verdict;
     CommunicatorFindings& findings = all[operation.communicator];
     ++findings.verdicts[static_cast<std::size_t>(verdict)];
-    const bool is_of_no_trace =
-        verdict == Verdict::kNotRecorded && absent_ranks(matches, operation, judgements[i]).empty();
-    if (verdict != Verdict::kMatched && !is_of_no_trace && is_first_of_its_place(judgements, i)) {
+    if (is_described(matches, judgements, i)) {
       findings.described.push_back(i);
     }
   }

@@ -28,6 +28,10 @@ std::vector<CommunicatorFindings> find_findings(const model::Traces& traces, con
                                                 const std::vector<Judgement>& judgements,
                                                 std::size_t cap);
 
+/// Whether an operation is described by itself: ranks of which nothing is known are not, for each.
+bool is_described(const Matches& matches, const std::vector<Judgement>& judgements,
+                  std::size_t index);
+
 /// The verdict on each operation of a communicator, where all ranks that have a trace recorded all
 /// operations, and agree.
 Verdict agreed_verdict(const Communicator& communicator);

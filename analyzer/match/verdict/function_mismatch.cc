@@ -385,15 +385,19 @@ void judge_together(const model::Traces& traces, const Matches& matches, const S
   }
 }
 
-// Ranks that are only taken to be of one communicator have disagreed with nobody, if they are not.
+// Ranks that are only taken to be of one communicator have disagreed with nobody, if they are not;
+// and where no other rank of it is known, nobody has agreed.
 void doubt_identity(const Matches& matches, const Stretch& stretch,
                     std::vector<Judgement>& judgements) {
   const Communicator& communicator =
       matches.communicators[matches.operations[stretch.first].communicator];
-  for (std::size_t i = stretch.first; i < stretch.last && communicator.identity == Identity::kOrder;
-       ++i) {
-    if (gravity(judgements[i].verdict) > gravity(Verdict::kUndecided) &&
-        !is_to_self(matches.operations[i])) {
+  const bool is_alone = !communicator.why_alone.empty();
+  const bool is_doubtful = is_alone || communicator.identity == Identity::kOrder;
+  for (std::size_t i = stretch.first; i < stretch.last && is_doubtful; ++i) {
+    if (is_alone && !is_to_self(matches.operations[i])) {
+      judgements[i] = {Verdict::kUndecided, Difference::kNone, 0};
+    } else if (gravity(judgements[i].verdict) > gravity(Verdict::kUndecided) &&
+               !is_to_self(matches.operations[i])) {
       judgements[i].verdict = Verdict::kUndecided;
       judgements[i].is_of_inferred = true;
     }

@@ -294,7 +294,7 @@ std::vector<TimesOfKind> times_of_kinds(const facts::Facts& facts, RowsBy by, bo
     TimesOfKind& times = collected[kind];
     times.kind = std::move(kind);
     times.ranks = match::ranks_expected(matches, operation);
-    times.is_alone = communicator.identity == match::Identity::kAlone;
+    times.is_alone = !communicator.why_alone.empty() && communicator.nranks_inferred;
     peaks.add(i, times);
     times.times.push_back(
         {communicator.run, known.first_arrival_ns, bytes, *known.busy, known.best_busy_ns});

@@ -31,7 +31,7 @@ void GroupRows::add(const std::vector<std::uint32_t>& operations, const std::str
   const model::Traces& traces = facts_.traces();
   const match::MatchedOperation& first = matches.operations[operations.front()];
   const match::Communicator& communicator = matches.communicators[first.communicator];
-  const bool is_alone = communicator.identity == match::Identity::kAlone;
+  const bool is_alone = !communicator.why_alone.empty() && communicator.nranks_inferred;
   const std::uint32_t ranks = is_alone ? 1 : communicator.nranks;
   std::map<std::string_view, std::size_t> functions;
   std::uint64_t bytes = 0;

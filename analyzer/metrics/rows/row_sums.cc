@@ -81,7 +81,8 @@ std::optional<Figure> over(const std::optional<double>& of_1_ns, const Figure& t
 void find_bandwidth(const match::Communicator& communicator, const std::vector<Sized>& sized,
                     Row& row) {
   // One rank by itself says nothing of how many there are: what depends on that is left out.
-  const std::uint32_t ranks = communicator.identity == match::Identity::kAlone ? 1 : row.ranks;
+  const std::uint32_t ranks =
+      !communicator.why_alone.empty() && communicator.nranks_inferred ? 1 : row.ranks;
   const auto figure = [&](Which which) {
     return sized.empty()
                ? bandwidth_figure(row.function, *row.bytes, ranks, row.busy->median, which)

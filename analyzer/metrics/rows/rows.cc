@@ -13,7 +13,7 @@
 #include "analyzer/facts/groups.h"
 #include "analyzer/match/group_patterns.h"
 #include "analyzer/match/verdict/describe.h"
-#include "analyzer/match/verdict/function_mismatch.h"
+#include "analyzer/match/verdict/findings.h"
 #include "analyzer/metrics/rows/group_rows.h"
 #include "analyzer/metrics/rows/repeats.h"
 #include "analyzer/metrics/rows/row_sums.h"
@@ -159,9 +159,7 @@ class Summer {
     ++communicator.operations;
     ++communicator.verdicts[static_cast<std::size_t>(judgement.verdict)];
     communicator.repeated += operation.occurrence > 0 ? 1 : 0;
-    if (judgement.verdict != match::Verdict::kMatched) {
-      add_example(index, communicator);
-    }
+    add_example(index, communicator);
     if (!joined_[index]->is_finished) {
       ++communicator.unfinished[static_cast<std::size_t>(joined_[index]->state)];
     } else if (is_in_row(index)) {
@@ -171,13 +169,7 @@ class Summer {
 
   // A rank without a trace is an example once, not for each of its operations.
   void add_example(std::size_t index, CommunicatorRows& communicator) {
-    const match::MatchedOperation& operation = matches_.operations[index];
-    const match::Judgement& judgement = judgements_[index];
-    if (!match::is_first_of_its_place(judgements_, index)) {
-      return;
-    }
-    if (judgement.verdict == match::Verdict::kNotRecorded &&
-        match::absent_ranks(matches_, operation, judgement).empty()) {
+    if (!match::is_described(matches_, judgements_, index)) {
       return;
     }
     if (communicator.examples.size() == kExamples) {

@@ -70,10 +70,10 @@ std::string alone_text(const std::vector<match::KinetoFileJoin>& joins,
     for (std::size_t i = 0; i < file.operations.size(); ++i) {
       const model::Operation operation = file.operations[i];
       if (operation.times_from == model::TimesFrom::kKineto) {
-        const model::Context& context = file.contexts.at(operation.context);
         const std::int64_t time_ns = subtract_saturating(*operation.end_ns, *operation.start_ns);
         all_ns = add_saturating(all_ns, time_ns);
-        if (!context.name.empty() && !context.nranks) {
+        // NCCL's own has a call, or a stream that has no name.
+        if (!operation.enqueue_start_ns && !file.contexts.at(operation.context).name.empty()) {
           others_ns = add_saturating(others_ns, time_ns);
         }
       }

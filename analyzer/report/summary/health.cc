@@ -59,9 +59,11 @@ class HealthJudge {
         matches_(matches),
         hang_(hang),
         has_unjudged_links_(has_unjudged_links) {
-    for (const metrics::CommunicatorRows& rows : summary.rows) {
-      judged_.operations += rows.operations;
-      judged_.communicators += rows.operations > 0 ? 1 : 0;
+    for (std::size_t c = 0; c < summary.rows.size(); ++c) {
+      const metrics::CommunicatorRows& rows = summary.rows[c];
+      const bool is_alone = !summary.communicators[c].why_alone.empty();
+      judged_.operations += is_alone ? 0 : rows.operations;
+      judged_.communicators += !is_alone && rows.operations > 0 ? 1 : 0;
       for (const metrics::Row& row : rows.rows) {
         judged_.captured += row.captured;
         judged_.replayed += row.replayed;
@@ -241,15 +243,15 @@ class HealthJudge {
               ": nothing is known of what " + (absent == 1 ? "it" : "they") + " did",
           "completeness");
     }
-    const auto alone =
-        std::count_if(matches_.communicators.begin(), matches_.communicators.end(),
-                      [](const match::Communicator& one) {
-                        return one.identity == match::Identity::kAlone || one.unaligned_calls > 0;
-                      });
+    const auto alone = std::count_if(matches_.communicators.begin(), matches_.communicators.end(),
+                                     [](const match::Communicator& one) {
+                                       return !one.why_alone.empty() || one.unaligned_calls > 0;
+                                     });
     if (alone > 0) {
+      const std::string reasons = match::why_alone(matches_.communicators);
       add(Severity::kNote, "not-matched",
           "operations of " + counted(static_cast<std::uint64_t>(alone), "communicator") +
-              " cannot be matched between the ranks",
+              " cannot be matched between the ranks" + (reasons.empty() ? "" : ": " + reasons),
           "mismatches");
     }
   }

@@ -273,7 +273,7 @@ std::string label_of(const match::Communicator& communicator) {
   } else if (communicator.instance > 0) {
     label += " (instance " + std::to_string(communicator.instance + 1) + ')';
   }
-  if (communicator.identity == match::Identity::kAlone) {
+  if (communicator.identity == match::Identity::kAlone && communicator.hash.empty()) {
     const auto& rank = communicator.members.front().rank;
     label += ", rank " + (rank ? std::to_string(*rank) : std::string("?")) + " of " +
              communicator.process + " alone";

@@ -242,11 +242,9 @@ std::vector<std::string> communicator_lines(const match::Communicator& communica
   } else if (communicator.identity == match::Identity::kOrder) {
     lines.emplace_back(
         "identity inferred from the order of creation: the profiler interface gives no hash");
-  } else if (communicator.identity == match::Identity::kAlone && communicator.order == 0) {
-    lines.emplace_back("identity not known: NCCL gave no context with these operations");
-  } else if (communicator.identity == match::Identity::kAlone) {
-    lines.emplace_back(
-        "identity not known: the order of creation contradicts itself, so this rank is by itself");
+  }
+  if (!communicator.why_alone.empty()) {
+    lines.push_back("not compared with other ranks: " + communicator.why_alone);
   }
   if (communicator.nranks_inferred) {
     lines.emplace_back("number of ranks inferred from the ranks seen");
@@ -284,7 +282,8 @@ std::vector<std::string> communicator_lines(const match::Communicator& communica
   say(match::Verdict::kRootMismatch, "on whose root the ranks disagree (in no row)");
   say(match::Verdict::kStateMismatch, "finished on some ranks and in flight on others (in no row)");
   say(match::Verdict::kUndecided,
-      communicator.identity == match::Identity::kOrder
+      !communicator.why_alone.empty() ? "undecided: the other ranks are not known"
+      : communicator.identity == match::Identity::kOrder
           ? "undecided: ranks disagree or made no such call, but may be of another communicator"
           : "undecided: the ranks disagree, but records may be lost (in no row)");
   for (const std::string& example : rows.examples) {

@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+#ifndef RINGSIDE_ANALYZER_MODEL_PROFILED_RUN_H
+#define RINGSIDE_ANALYZER_MODEL_PROFILED_RUN_H
+
+#include <string_view>
+
+namespace ringside::model {
+
+/// What the run_id of a process begins with that is made of a profile.
+inline constexpr std::string_view kProfiledRun = "PyTorch's profiler, ";
+
+}  // namespace ringside::model
+
+#endif  // RINGSIDE_ANALYZER_MODEL_PROFILED_RUN_H
