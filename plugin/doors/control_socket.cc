@@ -165,11 +165,11 @@ void* ControlSocket::thread_main(void* socket) noexcept {
   } catch (...) {
     // Out of memory: nothing depends on this thread.
   }
+  const threads::MutexLock lock(self->mutex_);  // end() uses the listener
   end_socket(self->listener_);
   for (Descriptor& connection : self->connections_) {
     end_socket(connection);
   }
-  const threads::MutexLock lock(self->mutex_);
   self->is_running_ = false;
   self->ended_.notify_all();
   return nullptr;

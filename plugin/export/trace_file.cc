@@ -67,7 +67,7 @@ Result make_directories(const std::string& path) {
 Result create_private(std::string path, OpenFile& file) {
   const int made = posix::own_descriptor(
       [&] { return open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600); });
-  const Result result = Result::of_call(made >= 0);
+  Result result = Result::of_call(made >= 0);
   file = OpenFile(made, std::move(path));
   return result;
 }
