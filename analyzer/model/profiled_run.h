@@ -6,7 +6,7 @@
 
 namespace ringside::model {
 
-/// What the run_id of a process begins with that is made of a profile.
+/// The run_id of a process that is made of a profile begins with this.
 inline constexpr std::string_view kProfiledRun = "PyTorch's profiler, ";
 
 }  // namespace ringside::model

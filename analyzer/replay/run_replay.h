@@ -66,7 +66,7 @@ struct Replays {
 
   /// The run that took longest; NULL if nothing ran.
   RunReplay* longest() const;
-  /// Of all runs together.
+  /// Returns the sum over all runs.
   Coverage all_coverage() const;
   /// Returns how long each rank waited, for the start of the others, too, by its JobRank::file and
   /// label. Two waits at once count both. Only ranks of runs that show it are there.

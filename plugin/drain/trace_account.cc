@@ -14,7 +14,7 @@ namespace {
 using assemble::TypeAccount;
 using record::kAccountTypes;
 
-// What the callbacks' own threads have counted. `only_in_memory`: where a kill ends the counters.
+// Returns what the callbacks' own threads have counted. `only_in_memory`: a kill ends the counters.
 TypeAccount counted_by_threads(std::size_t type, bool only_in_memory = false) {
   TypeAccount of;
   record::RingPool& pool = record::g_recorder.rings();

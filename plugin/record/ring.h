@@ -53,7 +53,7 @@ struct ProducerCounts {
   }
 };
 
-/// What of a ring outlives the process.
+/// Which part of a ring outlives the process.
 enum class RingPlace : std::uint32_t {
   kFile,    ///< all of it
   kHead,    ///< its counters, in the file of heads: they say what is lost with the records

@@ -212,8 +212,8 @@ void* RingPool::map_file(const char* directory, std::uint32_t index, std::uint64
   return memory != MAP_FAILED ? memory : nullptr;
 }
 
-// The ring's page in the file of heads; NULL: there is none. Where the file system has no room, a
-// store raises SIGBUS. So the kernel stores first, which fails: a timer's zeros.
+// Returns the ring's page in the file of heads, or NULL. A store raises SIGBUS if the file system
+// has no room. So the kernel stores first, a timer's zeros, and its call fails then.
 void* RingPool::head_of(std::uint32_t index) const noexcept {
   char* const heads = heads_.load(std::memory_order_relaxed);
   char* const head = heads != nullptr ? heads + index * page_bytes() : nullptr;

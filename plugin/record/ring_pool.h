@@ -34,8 +34,8 @@ class RingPool {
 
   /// Rings made from now on are files `ring.<index>` in this directory, so that they outlive the
   /// process. Each has `ring_bytes` of slots, rounded up to a power of two. Together they have at
-  /// most `all_bytes`. Of further rings only the head is kept, in a file that is made here. The
-  /// text must live as long as the process. Called once.
+  /// most `all_bytes`. A further ring is in memory, and its head is in the file of heads, which is
+  /// made here. The text must live as long as the process. Called once.
   void set_directory(const char* directory, std::uint64_t ring_bytes,
                      std::uint64_t all_bytes) noexcept;
   /// The process ends: removes all files from that directory, and from now on no ring is one.

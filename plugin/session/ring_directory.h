@@ -38,7 +38,7 @@ class RingDirectory {
 
   /// Takes the lock again. It is lost whenever anybody in this process opens the journal and closes
   /// it: an application that copies all files it finds, or closes all descriptors, or an older
-  /// Ringside beside this one.
+  /// Ringside in the same process.
   void keep_lock();
 
   /// Removes the journal, the control socket, the files of the rings and the directory. The memory

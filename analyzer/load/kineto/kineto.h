@@ -48,8 +48,8 @@ class KinetoFile {
   std::optional<std::string> read_kernels(const std::string& path,
                                           std::vector<NcclKernel>& kernels);
 
-  /// Where and how the text ends too early, if it does: what was complete before that was read. It
-  /// is no error of read() if the base of times was there.
+  /// Says where and how the text ends too early; empty if it does not. What was complete before
+  /// that was read. read() fails only if the base of times is missing, too.
   const std::string& cut() const { return cut_; }
   /// distributedInfo.rank.
   std::optional<std::int64_t> rank() const { return rank_; }

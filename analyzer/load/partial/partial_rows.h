@@ -54,8 +54,7 @@ void visit(Archive& archive, Of<Archive, model::TraceFile> file, Of<Archive, Blo
 
 template <typename Archive>
 void visit(Archive& archive, Of<Archive, model::Context> context) {
-  // Partials are made of traces, and no trace tells what a watchdog saw, or has calls by
-  // themselves.
+  // Partials are made of traces. No trace says what a watchdog saw, and none has calls alone.
   auto& [comm, name, rank, nranks, created_ns, finalized_ns, why_alone, gpu_pci, gpu_uuid,
          operations, enqueued, started, completed] = context;
   // Operations are counted anew.

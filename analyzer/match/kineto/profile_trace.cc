@@ -214,8 +214,7 @@ class ProfileTrace {
     return count > 0 ? std::optional(count) : std::nullopt;
   }
 
-  // Of an exchange: what the rank gives, less what it takes. All ranks together take what they
-  // give.
+  // Returns what the rank gives in an exchange, less what it takes. The sum over all ranks is 0.
   static std::optional<std::int64_t> surplus_of(const model::KinetoComm& comm) {
     std::int64_t surplus = 0;
     return comm.inputs && comm.outputs &&
@@ -498,7 +497,7 @@ std::optional<std::int64_t> rank_by_calls(const model::KinetoTrace& trace) {
   std::optional<std::vector<std::int64_t>> possible;
   for (const model::KinetoComm& comm : trace.comms) {
     const std::string_view func = nccl_function(trace.names.text(comm.collective));
-    // Of others "Rank" is the root's, or the peer's.
+    // In other calls "Rank" is the root or the peer.
     const bool is_own = func == "AllReduce" || func == "AllGather" || func == "ReduceScatter";
     const auto place = is_own ? comm.rank : std::nullopt;
     auto ranks = seen.insert({comm.ranks, place}).second

@@ -11,8 +11,8 @@
 namespace ringside::metrics {
 namespace {
 
-// Switches give all GPUs the same number of links to each other. A GPU that has fewer of them, or a
-// pair that has fewer to each other, has lost some. Where no switches are seen, most GPUs and
+// Switches give all GPUs the same number of links to each other. A GPU with fewer links has lost
+// some, and so has a pair with fewer links to each other. Where no switches are seen, most GPUs and
 // nearly all pairs must agree on that number.
 void find_few_links(const Topology& topology, const NvLinkDomain& domain, const std::string& link,
                     std::vector<TopologyFinding>& findings) {
@@ -21,11 +21,7 @@ void find_few_links(const Topology& topology, const NvLinkDomain& domain, const 
   std::vector<std::uint32_t> most;
   std::map<std::uint32_t, std::size_t> counts;
   const auto to_switches = [&](std::size_t i) {
-    const auto& own = topology.ranks[domain.ranks[i]].gpu->links;
-    return static_cast<std::uint32_t>(
-        std::count_if(own.begin(), own.end(), [](const topology::NvLink& one) {
-          return one.is_up == true && one.remote == topology::Remote::kSwitch;
-        }));
+    return switch_side(*topology.ranks[domain.ranks[i]].gpu).links;
   };
   bool has_switches = false;
   for (std::size_t i = 0; i < links.size(); ++i) {

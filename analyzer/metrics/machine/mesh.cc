@@ -12,25 +12,9 @@ using Matrix = std::vector<std::vector<std::uint32_t>>;
 constexpr std::size_t kCubeGpus = 8;
 constexpr std::size_t kGroupGpus = 4;
 
-struct SwitchSide {
-  std::uint32_t links = 0;
-  std::optional<std::uint64_t> mbytes_s = 0;
-};
-
 std::optional<std::uint64_t> added(const std::optional<std::uint64_t>& one,
                                    const std::optional<std::uint64_t>& other) {
   return one && other ? std::optional(*one + *other) : std::nullopt;
-}
-
-SwitchSide switch_side(const topology::Gpu& gpu) {
-  SwitchSide side;
-  for (const topology::NvLink& link : gpu.links) {
-    if (link.is_up == true && link.remote == topology::Remote::kSwitch) {
-      ++side.links;
-      side.mbytes_s = added(side.mbytes_s, data_rate_mbytes_s(link));
-    }
-  }
-  return side;
 }
 
 // A device may be known by its UUID in one reading and by its address alone in another.
@@ -86,6 +70,17 @@ bool is_hybrid_cube_mesh(const Matrix& links) {
 }
 
 }  // namespace
+
+SwitchSide switch_side(const topology::Gpu& gpu) {
+  SwitchSide side;
+  for (const topology::NvLink& link : gpu.links) {
+    if (link.is_up == true && link.remote == topology::Remote::kSwitch) {
+      ++side.links;
+      side.mbytes_s = added(side.mbytes_s, data_rate_mbytes_s(link));
+    }
+  }
+  return side;
+}
 
 std::optional<std::uint64_t> data_rate_mbytes_s(const topology::NvLink& link) {
   // By NVLink's version as NVML numbers it: half of the bandwidth "in both directions" of the data

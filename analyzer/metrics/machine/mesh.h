@@ -63,6 +63,14 @@ MeshKind kind_of(const std::vector<std::vector<std::uint32_t>>& links,
 /// The lesser of both counts. Nothing if it is not known.
 std::optional<std::uint64_t> data_rate_mbytes_s(const topology::NvLink& link);
 
+/// What of a GPU's NVLinks is up and leads to switches. The rate is their sum; nothing if that of
+/// one is not known.
+struct SwitchSide {
+  std::uint32_t links = 0;
+  std::optional<std::uint64_t> mbytes_s = 0;
+};
+SwitchSide switch_side(const topology::Gpu& gpu);
+
 /// The NVLink domain of a GPU: its fabric's cluster and clique, else its host.
 std::string domain_of(const MeshGpu& gpu);
 
