@@ -33,7 +33,7 @@ class Walk {
  private:
   void add(Spent spent, std::uint32_t kernel, std::int64_t time_ns) {
     if (time_ns > 0) {
-      const std::uint32_t rank = job_.rank_of(kernel);
+      const std::uint32_t rank = job_.kernels[kernel].rank;
       path_.parts.push_back({spent, kernel, rank, time_ns});
       for (auto* const sums : {&path_.spent_ns, &path_.of_rank_ns[rank]}) {
         std::int64_t& sum_ns = (*sums)[static_cast<std::size_t>(spent)];

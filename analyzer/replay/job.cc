@@ -13,13 +13,6 @@ std::int64_t Job::waited_ns(std::uint32_t kernel) const {
   return std::max<std::int64_t>(kernels[kernel].wall_ns() - longest_ns, 0);
 }
 
-std::uint32_t Job::rank_of(std::uint32_t kernel) const {
-  const auto next = std::upper_bound(
-      ranks.begin(), ranks.end(), kernel,
-      [](std::uint32_t one, const JobRank& rank) { return one < rank.first_kernel; });
-  return static_cast<std::uint32_t>(next - ranks.begin()) - 1;
-}
-
 std::int64_t Job::wall_ns() const {
   std::int64_t longest_ns = 0;
   for (const JobRank& rank : ranks) {

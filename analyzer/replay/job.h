@@ -39,8 +39,8 @@ struct Kernel {
   std::int64_t call_ns = 0;         // when the CPU had called it
   std::uint32_t stream_before = 0;  // the kernel before it on its communicator's stream, or kNone
   std::uint32_t signature = 0;      // equal of calls that are alike: function, bytes, ranks
-  std::uint32_t first_link = 0;     // its transfers are Job::links from here on
   std::uint32_t kind = 0;           // index into Job::kinds
+  std::uint32_t rank = 0;           // index into Job::ranks
 
   std::int64_t wall_ns() const { return end_ns - start_ns; }
 };
@@ -72,15 +72,15 @@ struct Job {
   std::uint32_t run = 0;  // index into Runs::runs
   std::vector<Kind> kinds;
   std::vector<JobRank> ranks;
-  std::vector<Kernel> kernels;       // rank by rank
-  std::vector<std::uint32_t> links;  // transfers of kernels
+  std::vector<Kernel> kernels;            // rank by rank
+  std::vector<std::uint32_t> links;       // transfers, kernel by kernel
+  std::vector<std::uint32_t> first_link;  // by kernel, and the end of the last one's
   std::vector<Transfer> transfers;
   std::vector<std::uint32_t> members;  // kernels of transfers
 
   std::span<const std::uint32_t> transfers_of(std::uint32_t kernel) const {
-    const std::size_t end =
-        kernel + 1 < kernels.size() ? kernels[kernel + 1].first_link : links.size();
-    return std::span(links).subspan(kernels[kernel].first_link, end - kernels[kernel].first_link);
+    return std::span(links).subspan(first_link[kernel],
+                                    first_link[kernel + 1] - first_link[kernel]);
   }
   std::span<const std::uint32_t> kernels_of(const Transfer& transfer) const {
     return std::span(members).subspan(transfer.first_member, transfer.member_count);
@@ -97,8 +97,6 @@ struct Job {
     }
     return indices;
   }
-  /// The rank of a kernel, as an index into `ranks`.
-  std::uint32_t rank_of(std::uint32_t kernel) const;
   /// The operation of a kernel; kNone of one that no other rank takes part in.
   std::uint32_t operation_of(std::uint32_t kernel) const {
     const std::span<const std::uint32_t> own = transfers_of(kernel);

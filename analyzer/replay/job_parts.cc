@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <numeric>
 #include <optional>
 #include <string_view>
 #include <unordered_map>
@@ -125,19 +126,32 @@ class Builder {
         place_of_(parts.kernels.size()) {}
 
   std::vector<Job> make() {
-    const std::vector<std::uint32_t> order = in_order();
-    for (std::size_t first = 0; first < order.size();) {
-      const std::uint32_t run = run_of(parts_.kernels[order[first]]);
-      std::size_t end = first;
-      while (end < order.size() && run_of(parts_.kernels[order[end]]) == run) {
-        ++end;
+    std::map<std::pair<std::uint32_t, std::uint32_t>, std::vector<std::uint32_t>> kernels_of;
+    for (std::uint32_t i = 0; i < parts_.kernels.size(); ++i) {
+      if (joiner_.first_of(i) == i) {
+        kernels_of[{run_of(parts_.kernels[i]), parts_.kernels[i].rank}].push_back(i);
       }
-      Job& job = jobs_.emplace_back();
-      job.run = run;
-      job.kinds = parts_.kinds;
-      add_kernels(std::span(order).subspan(first, end - first), job);
-      first = end;
     }
+    std::vector<std::pair<std::size_t, std::uint32_t>> ranks;  // by job
+    std::vector<std::vector<std::uint32_t>> seen;              // kernels of each of them
+    for (auto& [run_and_rank, kernels] : kernels_of) {
+      if (jobs_.empty() || jobs_.back().run != run_and_rank.first) {
+        jobs_.emplace_back().run = run_and_rank.first;
+        jobs_.back().kinds = parts_.kinds;
+      }
+      Job& job = jobs_.back();
+      const metrics::GlobalRank& who = who_.all()[run_and_rank.second];
+      const model::Process& process = traces_.files[who.file].process;
+      ranks.emplace_back(jobs_.size() - 1, static_cast<std::uint32_t>(job.ranks.size()));
+      job.ranks.push_back({who.label, process.host, process.pid, who.file,
+                           static_cast<std::uint32_t>(job.kernels.size()),
+                           static_cast<std::uint32_t>(kernels.size())});
+      job.kernels.resize(job.kernels.size() + kernels.size());
+      seen.push_back(std::move(kernels));
+    }
+    for_each_on_cores(ranks.size(), [&](std::size_t, std::size_t i) {
+      add_kernels(std::move(seen[i]), ranks[i].second, jobs_[ranks[i].first]);
+    });
     add_transfers();
     for (std::size_t i = 0; i < jobs_.size(); ++i) {
       link(jobs_[i], ends_ns_[i]);
@@ -150,81 +164,40 @@ class Builder {
     return matches_.communicators[parts_.kinds[kernel.kind].communicator].run;
   }
 
-  // By run, rank and start. A rank has nearly all of its kernels in order already.
-  std::vector<std::uint32_t> in_order() const {
-    std::map<std::pair<std::uint32_t, std::uint32_t>, std::vector<std::uint32_t>> by_rank;
-    std::vector<std::vector<std::uint32_t>*> last(who_.all().size());  // of the run before
-    std::vector<std::uint32_t> last_run(who_.all().size());
-    for (std::uint32_t i = 0; i < parts_.kernels.size(); ++i) {
-      if (joiner_.first_of(i) != i) {
-        continue;
-      }
+  // Those of one rank, in the order of their calls.
+  void add_kernels(std::vector<std::uint32_t> order, std::uint32_t rank, Job& job) {
+    JobRank& own = job.ranks[rank];
+    std::vector<std::tuple<std::int64_t, std::int64_t, std::uint32_t, std::uint32_t>> keys;
+    keys.reserve(order.size());
+    for (const std::uint32_t i : order) {
       const SeenKernel& one = parts_.kernels[i];
-      const std::uint32_t run = run_of(one);
-      if (last[one.rank] == nullptr || last_run[one.rank] != run) {
-        last[one.rank] = &by_rank[{run, one.rank}];
-        last_run[one.rank] = run;
-      }
-      last[one.rank]->push_back(i);
+      keys.emplace_back(one.call_ns, one.start_ns, one.operation, i);
     }
-    std::vector<std::vector<std::uint32_t>*> ranks;
-    ranks.reserve(by_rank.size());
-    for (auto& [rank, kernels] : by_rank) {
-      ranks.push_back(&kernels);
-    }
-    for_each_on_cores(ranks.size(), [&](std::size_t, std::size_t i) {
-      const auto is_before = [&](std::uint32_t a, std::uint32_t b) {
-        const SeenKernel& one = parts_.kernels[a];
-        const SeenKernel& other = parts_.kernels[b];
-        return std::tie(one.call_ns, one.start_ns, one.operation, a) <
-               std::tie(other.call_ns, other.start_ns, other.operation, b);
-      };
-      if (!std::is_sorted(ranks[i]->begin(), ranks[i]->end(), is_before)) {
-        std::sort(ranks[i]->begin(), ranks[i]->end(), is_before);
-      }
-    });
-    std::vector<std::uint32_t> order;
-    order.reserve(parts_.kernels.size());
-    for (const std::vector<std::uint32_t>* const kernels : ranks) {
-      order.insert(order.end(), kernels->begin(), kernels->end());
-    }
-    return order;
-  }
-
-  void add_kernels(std::span<const std::uint32_t> order, Job& job) {
+    std::sort(keys.begin(), keys.end());
+    std::vector<std::int64_t> calls_ns;
+    calls_ns.reserve(keys.size());
     std::map<std::uint32_t, std::uint32_t> last_on;  // by communicator
-    for (std::uint32_t i = 0; i < order.size(); ++i) {
-      const SeenKernel& one = parts_.kernels[order[i]];
-      place_of_[order[i]] = i;
-      if (i == 0 || parts_.kernels[order[i - 1]].rank != one.rank) {
-        last_on.clear();
-        const metrics::GlobalRank& who = who_.all()[one.rank];
-        const model::Process& process = traces_.files[who.file].process;
-        job.ranks.push_back({who.label, process.host, process.pid, who.file, i});
-      }
-      ++job.ranks.back().kernel_count;
-      Kernel kernel{one.start_ns, one.end_ns, one.call_ns, kNone, one.signature, 0, one.kind};
-      const auto [last, is_first] = last_on.try_emplace(job.kinds[one.kind].communicator, i);
-      kernel.stream_before = is_first ? kNone : std::exchange(last->second, i);
+    std::uint32_t place = own.first_kernel;
+    for (const auto& [call_ns, start_ns, operation, i] : keys) {
+      const SeenKernel& one = parts_.kernels[i];
+      place_of_[i] = place;
+      calls_ns.push_back(call_ns);
+      const auto [last, is_first] = last_on.try_emplace(job.kinds[one.kind].communicator, place);
+      Kernel& kernel = job.kernels[place];
+      kernel = {start_ns, one.end_ns, call_ns, kNone, one.signature, one.kind, rank};
+      std::int64_t free_ns = call_ns;
       if (!is_first) {  // the network shows an end once the peers have it, too
+        kernel.stream_before = std::exchange(last->second, place);
         Kernel& before = job.kernels[kernel.stream_before];
-        before.end_ns = std::clamp(kernel.start_ns, before.start_ns, before.end_ns);
+        before.end_ns = std::clamp(start_ns, before.start_ns, before.end_ns);
+        free_ns = before.end_ns;
       }
       if (one.is_open) {
-        const std::int64_t free_ns =
-            is_first ? kernel.call_ns : job.kernels[kernel.stream_before].end_ns;
-        kernel.start_ns = std::min(kernel.start_ns, std::max(kernel.call_ns, free_ns));
+        kernel.start_ns = std::min(start_ns, std::max(call_ns, free_ns));
       }
-      job.kernels.push_back(kernel);
+      ++place;
     }
-    for (JobRank& rank : job.ranks) {
-      const model::TraceFile& file = traces_.files[rank.file];
-      std::vector<std::int64_t> calls_ns;
-      for (const Kernel& kernel : job.kernels_of(rank)) {
-        calls_ns.push_back(kernel.call_ns);
-      }
-      rank.step_length = metrics::calls_of_step(traces_, file, std::move(calls_ns));
-    }
+    own.step_length = metrics::calls_of_step(traces_, traces_.files[own.file], std::move(calls_ns));
   }
 
   void add_transfers() {
@@ -247,23 +220,20 @@ class Builder {
 
   // Finds the transfers of each kernel, and how long the data of each took.
   static void link(Job& job, const std::vector<std::int64_t>& ends_ns) {
+    job.first_link.resize(job.kernels.size() + 1);
     for (const std::uint32_t member : job.members) {
-      ++job.kernels[member].first_link;
+      ++job.first_link[member];
     }
-    std::uint32_t end = 0;
-    for (Kernel& kernel : job.kernels) {
-      end += kernel.first_link;
-      kernel.first_link = end;  // moves to the first one while they are filled in
-    }
+    // They move to the first one while the links are filled in.
+    std::partial_sum(job.first_link.begin(), job.first_link.end(), job.first_link.begin());
     job.links.resize(job.members.size());
     for (std::uint32_t i = 0; i < job.transfers.size(); ++i) {
       Transfer& transfer = job.transfers[i];
       std::int64_t least_ns = std::numeric_limits<std::int64_t>::max();
       for (std::uint32_t m = transfer.first_member;
            m < transfer.first_member + transfer.member_count; ++m) {
-        Kernel& kernel = job.kernels[job.members[m]];
-        least_ns = std::min(least_ns, ends_ns[m] - kernel.start_ns);
-        job.links[--kernel.first_link] = i;
+        least_ns = std::min(least_ns, ends_ns[m] - job.kernels[job.members[m]].start_ns);
+        job.links[--job.first_link[job.members[m]]] = i;
       }
       transfer.time_ns = std::max<std::int64_t>(least_ns, 0);
     }

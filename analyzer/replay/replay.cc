@@ -2,8 +2,8 @@
 #include "analyzer/replay/replay.h"
 
 #include <algorithm>
-#include <deque>
-#include <unordered_map>
+#include <numeric>
+#include <utility>
 
 #include "analyzer/model/saturating.h"
 
@@ -16,17 +16,18 @@ Replay::Replay(const Job& job, const OwnTimes& times)
       ready_ns_(job.kernels.size()),
       starts_ns_(job.kernels.size()),
       ends_ns_(job.kernels.size()) {
-  const std::vector<std::uint32_t> order = find_order();
-  if (order.size() == job.kernels.size()) {
-    make_steps(order);
+  make_steps();
+  members_.reserve(job_.members.size());
+  for (const std::uint32_t member : job_.members) {
+    members_.push_back(place_of_[member]);
   }
 }
 
 // The order depends on who needs whom only, and not on how long anything takes. So it is found
 // once. A kernel has ended once all kernels of its transfers have started.
-std::vector<std::uint32_t> Replay::find_order() {
-  std::vector<std::uint32_t> order;
-  order.reserve(job_.kernels.size());
+void Replay::make_steps() {
+  steps_.reserve(job_.kernels.size());
+  transfers_.reserve(job_.transfers.size());
   std::vector<std::uint32_t> pending(job_.kernels.size());  // transfers of each that have not ended
   for (std::uint32_t kernel = 0; kernel < pending.size(); ++kernel) {
     // One more, so that a kernel without transfers has not ended before it started.
@@ -37,87 +38,59 @@ std::vector<std::uint32_t> Replay::find_order() {
   for (const Transfer& transfer : job_.transfers) {
     missing.push_back(transfer.member_count);
   }
-  std::vector<std::uint32_t> next(job_.ranks.size());
-  std::unordered_map<std::uint32_t, std::vector<std::uint32_t>> waiting;  // ranks, by kernel
-  std::deque<std::uint32_t> ready;
+  std::vector<std::uint32_t> next;  // kernel of each rank
+  std::vector<std::uint32_t> ready(job_.ranks.size());
+  std::iota(ready.begin(), ready.end(), 0);
+  for (const JobRank& rank : job_.ranks) {
+    next.push_back(rank.first_kernel);
+  }
+  std::vector<std::uint32_t> awaited(job_.ranks.size(),
+                                     kNone);  // each waits for a kernel of its own
+  std::vector<std::uint32_t> woken;
+  const auto end = [&](std::uint32_t kernel) {
+    if (--pending[kernel] == 0 && awaited[job_.kernels[kernel].rank] == kernel) {
+      woken.push_back(job_.kernels[kernel].rank);
+    }
+  };
   const auto is_known = [&](std::uint32_t kernel) {
     return kernel == kNone || pending[kernel] == 0;
   };
-  const auto end = [&](std::uint32_t kernel) {
-    if (--pending[kernel] > 0) {
-      return;
-    }
-    if (const auto found = waiting.find(kernel); found != waiting.end()) {
-      ready.insert(ready.end(), found->second.begin(), found->second.end());
-      waiting.erase(found);
-    }
-  };
-  for (std::uint32_t rank = 0; rank < job_.ranks.size(); ++rank) {
-    ready.push_back(rank);
-  }
-  while (!ready.empty()) {
-    const std::uint32_t rank = ready.front();
-    ready.pop_front();
-    const JobRank& one = job_.ranks[rank];
-    for (; next[rank] < one.kernel_count; ++next[rank]) {
-      const std::uint32_t kernel = one.first_kernel + next[rank];
-      const Anchor anchor = times_.anchors[kernel];
-      const std::uint32_t before = job_.kernels[kernel].stream_before;
-      const std::uint32_t unknown = !is_known(before)                           ? before
-                                    : anchor.is_end && !is_known(anchor.kernel) ? anchor.kernel
-                                                                                : kNone;
-      if (unknown != kNone) {
-        waiting[unknown].push_back(rank);
-        break;
-      }
-      place_of_[kernel] = static_cast<std::uint32_t>(order.size());
-      order.push_back(kernel);
-      end(kernel);
-      for (const std::uint32_t number : job_.transfers_of(kernel)) {
-        if (--missing[number] == 0) {
-          transfers_.push_back(number);
-          for (const std::uint32_t member : job_.kernels_of(job_.transfers[number])) {
-            end(member);
-          }
-        }
-      }
-    }
-  }
-  return order;
-}
-
-void Replay::make_steps(const std::vector<std::uint32_t>& order) {
   const auto place_of = [&](std::uint32_t kernel) {
     return kernel == kNone ? kNone : place_of_[kernel];
   };
-  steps_.reserve(order.size());
-  for (const std::uint32_t kernel : order) {
-    const Anchor anchor = times_.anchors[kernel];
-    Step& step = steps_.emplace_back();
-    step.anchor = place_of(anchor.kernel);
-    step.is_anchor_end = anchor.is_end;
-    const bool is_first = kernel == job_.ranks[job_.rank_of(kernel)].first_kernel;
-    step.previous = is_first ? kNone : place_of(kernel - 1);
-    step.before = place_of(job_.kernels[kernel].stream_before);
-    step.is_alone = job_.transfers_of(kernel).empty();
-    if (step.is_alone) {
-      alone_ns_.push_back(job_.kernels[kernel].wall_ns());
+  for (; !ready.empty(); std::swap(ready, woken), woken.clear()) {
+    for (const std::uint32_t rank : ready) {
+      const JobRank& one = job_.ranks[rank];
+      for (; next[rank] < one.first_kernel + one.kernel_count; ++next[rank]) {
+        const std::uint32_t kernel = next[rank];
+        const Anchor anchor = times_.anchors[kernel];
+        const std::uint32_t before = job_.kernels[kernel].stream_before;
+        awaited[rank] = !is_known(before)                           ? before
+                        : anchor.is_end && !is_known(anchor.kernel) ? anchor.kernel
+                                                                    : kNone;
+        if (awaited[rank] != kNone) {
+          break;
+        }
+        const std::span<const std::uint32_t> transfers = job_.transfers_of(kernel);
+        place_of_[kernel] = static_cast<std::uint32_t>(steps_.size());
+        end(kernel);
+        for (const std::uint32_t number : transfers) {
+          if (--missing[number] == 0) {
+            transfers_.push_back(number);
+            for (const std::uint32_t member : job_.kernels_of(job_.transfers[number])) {
+              end(member);
+            }
+          }
+        }
+        steps_.push_back({place_of(anchor.kernel), place_of(before),
+                          kernel == one.first_kernel ? kNone : place_of_[kernel - 1],
+                          static_cast<std::uint32_t>(transfers_.size()), anchor.is_end,
+                          transfers.empty()});
+        if (transfers.empty()) {
+          alone_ns_.push_back(job_.kernels[kernel].wall_ns());
+        }
+      }
     }
-  }
-  members_.reserve(job_.members.size());
-  for (const std::uint32_t member : job_.members) {
-    members_.push_back(place_of_[member]);
-  }
-  // A transfer has all of its kernels once the last of them has started.
-  for (const std::uint32_t transfer : transfers_) {
-    const Transfer& one = job_.transfers[transfer];
-    const auto members = std::span(members_).subspan(one.first_member, one.member_count);
-    ++steps_[*std::max_element(members.begin(), members.end())].transfers_end;
-  }
-  std::uint32_t end = 0;
-  for (Step& step : steps_) {
-    end += step.transfers_end;
-    step.transfers_end = end;
   }
 }
 

@@ -54,8 +54,7 @@ class Replay {
     bool is_alone = false;  // in no transfer
   };
 
-  std::vector<std::uint32_t> find_order();
-  void make_steps(const std::vector<std::uint32_t>& order);
+  void make_steps();
   void end_transfer(std::uint32_t transfer, std::int64_t time_ns);
 
   const Job& job_;

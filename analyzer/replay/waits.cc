@@ -44,7 +44,7 @@ void for_each_waited_for(const Job& job, std::vector<std::uint32_t> columns,
   };
   for (std::uint32_t i = 0; i < job.transfers.size(); ++i) {
     const std::uint32_t last = last_of[i];
-    WaitedFor found{job.rank_of(last), columns[last]};
+    WaitedFor found{job.kernels[last].rank, columns[last]};
     for (const std::uint32_t kernel : job.kernels_of(job.transfers[i])) {
       if (found.column == kNone || kernel == last || columns[kernel] == kNone ||
           transfer_of(kernel) != i) {
