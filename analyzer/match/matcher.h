@@ -79,6 +79,8 @@ class Matching {
   ~Matching();
 
   const Matches& trusted() const { return matches_; }
+  /// Whether these are all, so that finish() asks no clock.
+  bool is_finished() const { return unfinished_.empty(); }
 
   /// Adds the rest, by signature, order and time, and gives all of it away.
   Matches finish(const model::Traces& traces, const CommonClock& clock) &&;

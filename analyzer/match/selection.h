@@ -55,6 +55,12 @@ bool is_chosen(const Selection& selection, const Communicator& communicator);
 /// True if the selection is among operations, and not among files only.
 bool chooses_operations(const Selection& selection);
 
+/// Whether moments of the run limit it.
+inline bool chooses_moments(const Selection& selection) {
+  return selection.from_s || selection.to_s || !selection.from_mark.name.empty() ||
+         !selection.to_mark.name.empty();
+}
+
 /// Whether it leaves out ranks or hosts.
 inline bool chooses_files(const Selection& selection) {
   return !selection.ranks.empty() || !selection.hosts.empty();

@@ -114,7 +114,7 @@ struct Job {
   }
   /// How long the run took: from the moment at which all ranks had come to a rank's first kernel,
   /// to its last end, for the rank where that is longest. What came before is the start of the job.
-  std::int64_t wall_ns() const;
+  std::int64_t wall_ns = 0;
 };
 
 }  // namespace ringside::replay

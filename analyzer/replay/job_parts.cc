@@ -127,10 +127,17 @@ class Builder {
 
   std::vector<Job> make() {
     std::map<std::pair<std::uint32_t, std::uint32_t>, std::vector<std::uint32_t>> kernels_of;
+    std::vector<decltype(kernels_of)::pointer> last(who_.all().size());  // by rank
     for (std::uint32_t i = 0; i < parts_.kernels.size(); ++i) {
-      if (joiner_.first_of(i) == i) {
-        kernels_of[{run_of(parts_.kernels[i]), parts_.kernels[i].rank}].push_back(i);
+      if (joiner_.first_of(i) != i) {
+        continue;
       }
+      const std::pair run_and_rank(run_of(parts_.kernels[i]), parts_.kernels[i].rank);
+      auto& known = last[run_and_rank.second];
+      if (known == nullptr || known->first != run_and_rank) {
+        known = &*kernels_of.try_emplace(run_and_rank).first;
+      }
+      known->second.push_back(i);
     }
     std::vector<std::pair<std::size_t, std::uint32_t>> ranks;  // by job
     std::vector<std::vector<std::uint32_t>> seen;              // kernels of each of them
@@ -155,6 +162,7 @@ class Builder {
     add_transfers();
     for (std::size_t i = 0; i < jobs_.size(); ++i) {
       link(jobs_[i], ends_ns_[i]);
+      jobs_[i].wall_ns = find_wall_ns(jobs_[i]);
     }
     return std::move(jobs_);
   }
@@ -239,6 +247,20 @@ class Builder {
     }
   }
 
+  static std::int64_t find_wall_ns(const Job& job) {
+    std::int64_t longest_ns = 0;
+    for (const JobRank& rank : job.ranks) {
+      std::int64_t last_ns = std::numeric_limits<std::int64_t>::min();
+      for (const Kernel& kernel : job.kernels_of(rank)) {
+        last_ns = std::max(last_ns, kernel.end_ns);
+      }
+      const std::int64_t began_ns =
+          job.kernels[rank.first_kernel].start_ns + job.waited_ns(rank.first_kernel);
+      longest_ns = std::max(longest_ns, last_ns - began_ns);
+    }
+    return longest_ns;
+  }
+
   JobParts& parts_;
   const model::Traces& traces_;
   const match::Matches& matches_;
@@ -265,11 +287,13 @@ void JobParts::take(const JobParts& more) {
     kind_of.push_back(one->second);
   }
   const auto first_kernel = static_cast<std::uint32_t>(kernels.size());
+  kernels.reserve(kernels.size() + more.kernels.size());
   for (SeenKernel kernel : more.kernels) {
     kernel.kind = kind_of[kernel.kind];
     kernels.push_back(kernel);
   }
   const auto first_member = static_cast<std::uint32_t>(members.size());
+  members.reserve(members.size() + more.members.size());
   for (SeenMember member : more.members) {
     member.kernel += first_kernel;
     members.push_back(member);

@@ -28,11 +28,6 @@ Replay::Replay(const Job& job, const OwnTimes& times)
 void Replay::make_steps() {
   steps_.reserve(job_.kernels.size());
   transfers_.reserve(job_.transfers.size());
-  std::vector<std::uint32_t> pending(job_.kernels.size());  // transfers of each that have not ended
-  for (std::uint32_t kernel = 0; kernel < pending.size(); ++kernel) {
-    // One more, so that a kernel without transfers has not ended before it started.
-    pending[kernel] = static_cast<std::uint32_t>(job_.transfers_of(kernel).size()) + 1;
-  }
   std::vector<std::uint32_t> missing;  // kernels of each transfer that have not started
   missing.reserve(job_.transfers.size());
   for (const Transfer& transfer : job_.transfers) {
@@ -44,16 +39,13 @@ void Replay::make_steps() {
   for (const JobRank& rank : job_.ranks) {
     next.push_back(rank.first_kernel);
   }
-  std::vector<std::uint32_t> awaited(job_.ranks.size(),
-                                     kNone);  // each waits for a kernel of its own
+  std::vector<std::uint32_t> awaited(job_.ranks.size(), kNone);  // an own kernel of each rank
   std::vector<std::uint32_t> woken;
-  const auto end = [&](std::uint32_t kernel) {
-    if (--pending[kernel] == 0 && awaited[job_.kernels[kernel].rank] == kernel) {
-      woken.push_back(job_.kernels[kernel].rank);
-    }
-  };
-  const auto is_known = [&](std::uint32_t kernel) {
-    return kernel == kNone || pending[kernel] == 0;
+  const auto has_ended = [&](std::uint32_t kernel) {  // one that has started
+    const auto transfers =
+        kernel == kNone ? std::span<const std::uint32_t>{} : job_.transfers_of(kernel);
+    return std::all_of(transfers.begin(), transfers.end(),
+                       [&](std::uint32_t transfer) { return missing[transfer] == 0; });
   };
   const auto place_of = [&](std::uint32_t kernel) {
     return kernel == kNone ? kNone : place_of_[kernel];
@@ -65,20 +57,23 @@ void Replay::make_steps() {
         const std::uint32_t kernel = next[rank];
         const Anchor anchor = times_.anchors[kernel];
         const std::uint32_t before = job_.kernels[kernel].stream_before;
-        awaited[rank] = !is_known(before)                           ? before
-                        : anchor.is_end && !is_known(anchor.kernel) ? anchor.kernel
-                                                                    : kNone;
+        awaited[rank] = !has_ended(before)                           ? before
+                        : anchor.is_end && !has_ended(anchor.kernel) ? anchor.kernel
+                                                                     : kNone;
         if (awaited[rank] != kNone) {
           break;
         }
         const std::span<const std::uint32_t> transfers = job_.transfers_of(kernel);
         place_of_[kernel] = static_cast<std::uint32_t>(steps_.size());
-        end(kernel);
         for (const std::uint32_t number : transfers) {
           if (--missing[number] == 0) {
             transfers_.push_back(number);
             for (const std::uint32_t member : job_.kernels_of(job_.transfers[number])) {
-              end(member);
+              std::uint32_t& awaited_there = awaited[job_.kernels[member].rank];
+              if (awaited_there == member && has_ended(member)) {
+                woken.push_back(job_.kernels[member].rank);
+                awaited_there = kNone;
+              }
             }
           }
         }

@@ -67,15 +67,14 @@ bool RunReplay::is_possible() const {
 
 double RunReplay::waited_part() const {
   return static_cast<double>(waited_ns_) /
-         (static_cast<double>(std::max<std::int64_t>(job_.wall_ns(), 1)) *
+         (static_cast<double>(std::max<std::int64_t>(job_.wall_ns, 1)) *
           static_cast<double>(job_.ranks.size()));
 }
 
 RunReplay* Replays::longest() const {
-  const auto longest =
-      std::max_element(runs.begin(), runs.end(), [](const auto& one, const auto& other) {
-        return one->job().wall_ns() < other->job().wall_ns();
-      });
+  const auto longest = std::max_element(
+      runs.begin(), runs.end(),
+      [](const auto& one, const auto& other) { return one->job().wall_ns < other->job().wall_ns; });
   return longest == runs.end() ? nullptr : longest->get();
 }
 

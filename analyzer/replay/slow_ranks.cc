@@ -204,7 +204,7 @@ std::optional<Cost> find_imbalance(const Job& job, WhatIf& what_if, std::uint32_
   }
   Slow all;
   if (std::accumulate(excess_ns.begin(), excess_ns.end(), 0.0) >
-      kLeastOfIterations * static_cast<double>(job.wall_ns())) {
+      kLeastOfIterations * static_cast<double>(job.wall_ns)) {
     describe(all, what_if.ask({.is_balanced = true}, rank), std::abs(1 - what_if.fidelity()));
   }
   const bool lasts =

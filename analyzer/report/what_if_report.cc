@@ -21,7 +21,7 @@ constexpr double kMostNetworkSpeed = 1e6;
 
 class Answers {
  public:
-  Answers(const Job& job, WhatIf& what_if) : wall_ns_(job.wall_ns()), what_if_(what_if) {
+  Answers(const Job& job, WhatIf& what_if) : wall_ns_(job.wall_ns), what_if_(what_if) {
     table_ = {"changes",
               "What the job would take",
               {{"change", "if"},

@@ -424,6 +424,13 @@ void align_clocks(const AnalysisOptions& options, Analysis& analysis) {
     return;
   }
   analysis.matching.emplace(analysis.traces);
+  analysis.has_common_clock = options.compares_clocks || options.align_report ||
+                              match::chooses_moments(options.selection) ||
+                              !analysis.matching->is_finished();
+  if (!analysis.has_common_clock) {
+    analysis.alignment = align::Alignment::none(analysis.traces);
+    return;
+  }
   analysis.alignment = align::Alignment::estimate(analysis.traces, analysis.matching->trusted(),
                                                   options.clock_error_ns);
 }
@@ -563,7 +570,8 @@ ExitStatus print_document(report::Document document, const Analysis& analysis,
     sentences.insert(sentences.begin(), not_closed);
   }
   document.notes.insert(document.notes.end(), analysis.notes.begin(), analysis.notes.end());
-  for (std::string& note : report::limits(analysis.traces, analysis.alignment)) {
+  for (std::string& note :
+       report::limits(analysis.traces, analysis.has_common_clock ? &analysis.alignment : nullptr)) {
     document.notes.push_back(std::move(note));
   }
   return show_document(document, options,

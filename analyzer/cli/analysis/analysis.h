@@ -39,6 +39,7 @@ struct AnalysisOptions {
   bool no_align = false;
   std::optional<std::int64_t> clock_error_ns;
   bool align_report = false;
+  bool compares_clocks = true;  // times of several hosts are compared
   std::optional<std::size_t> top;
   match::Selection selection;
   load::DumpChoice dumps;
@@ -89,6 +90,7 @@ struct Analysis {
   std::vector<metrics::ProcessGraph> graphs;    // by file, if they are wanted
   std::vector<std::string> duplicates;          // files of a run that is there twice
   align::Alignment alignment;
+  bool has_common_clock = true;             // else nothing asks for it, and `alignment` is none
   std::optional<match::Matching> matching;  // between align_clocks and match_chosen
   match::Matches matches;
 

@@ -45,7 +45,7 @@ std::unique_ptr<Side> times_of(const CompareOptions& options, std::size_t side,
   if (analysis == nullptr) {
     return nullptr;
   }
-  for (const std::string& note : report::limits(analysis->traces, analysis->alignment)) {
+  for (const std::string& note : report::limits(analysis->traces, &analysis->alignment)) {
     notes.push_back((side == 0 ? "A: " : "B: ") + note);
   }
   if (const std::string open = report::not_closed_sentence(analysis->traces); !open.empty()) {

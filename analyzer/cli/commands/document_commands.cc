@@ -254,6 +254,7 @@ void add_communicators(CLI::App& app, Chosen& chosen) {
 void add_stragglers(CLI::App& app, Chosen& chosen) {
   const auto options = std::make_shared<AnalysisOptions>();
   options->by = metrics::RowsBy::kCaller;
+  options->compares_clocks = false;
   CLI::App& command = add_document(
       app, "stragglers", "Say which rank or host slows the job, and by how much",
       kStragglersExample, options, chosen,
@@ -313,6 +314,7 @@ void add_critical_path(CLI::App& app, Chosen& chosen) {
 
 void add_what_if(CLI::App& app, Chosen& chosen) {
   const auto options = std::make_shared<WhatIfOptions>();
+  options->compares_clocks = false;
   CLI::App& command = add_document(
       app, "what-if", "Say what the job would take without a slow rank, or with a faster network",
       kWhatIfExample, options, chosen,

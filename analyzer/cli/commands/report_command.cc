@@ -79,7 +79,7 @@ std::optional<std::string> compare_runs(const ReportOptions& options, ExitStatus
     run.operations = summary.inputs.operations;
     run.health = find_health(before, *analysis, summary);
     run.times = metrics::times_of_kinds(analysis->facts());
-    run.notes = report::limits(analysis->traces, analysis->alignment);
+    run.notes = report::limits(analysis->traces, &analysis->alignment);
     runs.push_back(std::move(run));
   }
   status = is_whole ? kExitOk : kExitIncomplete;

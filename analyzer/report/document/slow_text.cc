@@ -46,7 +46,7 @@ std::string slow_sentence(const Slow& slow, const Job& job) {
                      " the job by about " + percent_text(slow.cost.best) + " (" +
                      fixed(100 * slow.cost.least, 1) + " to " + percent_text(slow.cost.most) + ")";
   if (slow.is_once()) {
-    const double wall_ns = static_cast<double>(job.wall_ns());
+    const double wall_ns = static_cast<double>(job.wall_ns);
     return text + ": once, by " + human_duration(slow.cost.best * wall_ns) + " in iteration " +
            std::to_string(slow.first_slow + 1) + " of " + std::to_string(slow.iterations);
   }

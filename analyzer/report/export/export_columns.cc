@@ -372,7 +372,7 @@ constexpr ColumnOf<RankRow> kRanks[] = {
      [](auto& row) { return row_id(row.job_rank().file); }},
     {"global_rank", "INTEGER", [](auto& row) { return rank_number(row.job_rank().label); }},
     {"operations", "INTEGER NOT NULL", [](auto& row) { return row.job_rank().kernel_count; }},
-    {"wall_ns", "INTEGER NOT NULL", [](auto& row) { return row.replay.job().wall_ns(); }},
+    {"wall_ns", "INTEGER NOT NULL", [](auto& row) { return row.replay.job().wall_ns; }},
     {"own_ns", "INTEGER NOT NULL", [](auto& row) { return row.figures().own_ns; }},
     {"own_ratio", "REAL", [](auto& row) { return row.figures().own_ratio; }},
     {"waited_ns", "INTEGER NOT NULL", [](auto& row) { return row.figures().waited_ns; }},

@@ -107,13 +107,13 @@ std::vector<std::string> clock_notes(const align::Alignment& alignment) {
   return notes;
 }
 
-std::vector<std::string> limits(const model::Traces& traces, const align::Alignment& alignment) {
+std::vector<std::string> limits(const model::Traces& traces, const align::Alignment* alignment) {
   // Dumps tell no time that depends on how clocks differ.
   const bool is_of_dumps = std::any_of(traces.files.begin(), traces.files.end(),
                                        [](const auto& f) { return !f.process.tells_moment; });
   std::vector<std::string> notes;
-  if (!is_of_dumps) {
-    notes = clock_notes(alignment);
+  if (!is_of_dumps && alignment != nullptr) {
+    notes = clock_notes(*alignment);
   }
   std::size_t lossy = 0;
   std::size_t sampled = 0;

@@ -20,8 +20,9 @@ Table alignment_table(const align::Alignment& alignment);
 /// Sentences on the clocks.
 std::vector<std::string> clock_notes(const align::Alignment& alignment);
 
-/// One sentence each on clocks, lost records and sampling.
-std::vector<std::string> limits(const model::Traces& traces, const align::Alignment& alignment);
+/// One sentence each on clocks, lost records and sampling. `alignment`: NULL if nothing compares
+/// clocks.
+std::vector<std::string> limits(const model::Traces& traces, const align::Alignment* alignment);
 
 /// Says how many traces lack their end, and which command completes them; empty if none does. This
 /// comes before any answer, since an answer about such traces is about a part of the job.

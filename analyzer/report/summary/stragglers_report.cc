@@ -109,7 +109,7 @@ Table ranks_table(const Replays& replays) {
   table.gives_way = {"pid", "is_straggler", "kernels", "own_ns", "waited_ns", "host"};
   for (const auto& run : replays.runs) {
     const replay::Job& job = run->job();
-    const auto wall_ns = static_cast<double>(std::max<std::int64_t>(job.wall_ns(), 1));
+    const auto wall_ns = static_cast<double>(std::max<std::int64_t>(job.wall_ns, 1));
     for (const std::uint32_t rank : by_cost(*run)) {
       const replay::JobRank& one = job.ranks[rank];
       const replay::RankFigures& own = run->ranks()[rank];
@@ -139,9 +139,12 @@ using GroupKey = std::pair<std::string, std::string>;  // group, function
 
 std::vector<std::pair<GroupKey, Waited>> waited_by_group(const Replays& replays) {
   std::map<GroupKey, Waited> sums;
-  bool is_any_known = false;
+  const auto has_group = [](const replay::Kind& kind) { return !kind.group.empty(); };
   for (const auto& run : replays.runs) {
     const replay::Job& job = run->job();
+    if (std::none_of(job.kinds.begin(), job.kinds.end(), has_group)) {
+      continue;
+    }
     std::vector<Waited> by_kind(job.kinds.size());
     for (const replay::JobRank& rank : job.ranks) {
       for (const replay::Kernel& kernel : job.kernels_of(rank)) {
@@ -157,14 +160,10 @@ std::vector<std::pair<GroupKey, Waited>> waited_by_group(const Replays& replays)
         Waited& sum = sums[{job.kinds[i].group, job.kinds[i].function}];
         sum.kernels += by_kind[i].kernels;
         sum.waited_ns = add_saturating(sum.waited_ns, by_kind[i].waited_ns);
-        is_any_known = is_any_known || !job.kinds[i].group.empty();
       }
     }
   }
-  std::vector<std::pair<GroupKey, Waited>> groups;
-  if (is_any_known) {
-    groups.assign(sums.begin(), sums.end());
-  }
+  std::vector<std::pair<GroupKey, Waited>> groups(sums.begin(), sums.end());
   std::stable_sort(groups.begin(), groups.end(), [](const auto& a, const auto& b) {
     return a.second.waited_ns > b.second.waited_ns;
   });
@@ -209,7 +208,7 @@ Document stragglers_document(const Replays& replays) {
   for (const auto& run : replays.runs) {
     waited_ns = add_saturating(waited_ns, run->waited_ns());
     all_ns +=
-        static_cast<double>(run->job().wall_ns()) * static_cast<double>(run->job().ranks.size());
+        static_cast<double>(run->job().wall_ns) * static_cast<double>(run->job().ranks.size());
     std::optional<Finding> finding = slow_finding(*run);
     if (!finding) {
       continue;
