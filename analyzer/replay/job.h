@@ -36,7 +36,10 @@ struct Kind {
 struct Kernel {
   std::int64_t start_ns = 0;  // the rank's arrival
   std::int64_t end_ns = 0;
-  std::int64_t call_ns = 0;         // when the CPU had called it
+  std::int64_t call_ns = 0;  // when the CPU had called it
+  /// How long it waited for other ranks. The first one of a rank waits until all have started,
+  /// which counts nowhere.
+  std::int64_t waited_ns = 0;
   std::uint32_t stream_before = 0;  // the kernel before it on its communicator's stream, or kNone
   std::uint32_t signature = 0;      // equal of calls that are alike: function, bytes, ranks
   std::uint32_t kind = 0;           // index into Job::kinds
@@ -102,15 +105,9 @@ struct Job {
     const std::span<const std::uint32_t> own = transfers_of(kernel);
     return own.empty() ? kNone : transfers[own.front()].operation;
   }
-  /// How long a kernel waited for other ranks. The first one of a rank waits until all have
-  /// started, which counts nowhere.
-  std::int64_t waited_ns(std::uint32_t kernel) const;
-  /// Calls visit(kernel, waited_ns) for each kernel of a rank whose wait counts.
-  template <typename Visit>
-  void for_each_wait(const JobRank& rank, const Visit& visit) const {
-    for (std::uint32_t i = 1; i < rank.kernel_count; ++i) {
-      visit(rank.first_kernel + i, waited_ns(rank.first_kernel + i));
-    }
+  /// The kernels of a rank whose waits count.
+  std::span<const Kernel> waits_of(const JobRank& rank) const {
+    return kernels_of(rank).subspan(1);
   }
   /// How long the run took: from the moment at which all ranks had come to a rank's first kernel,
   /// to its last end, for the rank where that is longest. What came before is the start of the job.

@@ -192,7 +192,7 @@ class Builder {
       calls_ns.push_back(call_ns);
       const auto [last, is_first] = last_on.try_emplace(job.kinds[one.kind].communicator, place);
       Kernel& kernel = job.kernels[place];
-      kernel = {start_ns, one.end_ns, call_ns, kNone, one.signature, one.kind, rank};
+      kernel = {start_ns, one.end_ns, call_ns, 0, kNone, one.signature, one.kind, rank};
       std::int64_t free_ns = call_ns;
       if (!is_first) {  // the network shows an end once the peers have it, too
         kernel.stream_before = std::exchange(last->second, place);
@@ -245,6 +245,13 @@ class Builder {
       }
       transfer.time_ns = std::max<std::int64_t>(least_ns, 0);
     }
+    for (std::uint32_t i = 0; i < job.kernels.size(); ++i) {
+      std::int64_t longest_ns = 0;
+      for (const std::uint32_t transfer : job.transfers_of(i)) {
+        longest_ns = std::max(longest_ns, job.transfers[transfer].time_ns);
+      }
+      job.kernels[i].waited_ns = std::max<std::int64_t>(job.kernels[i].wall_ns() - longest_ns, 0);
+    }
   }
 
   static std::int64_t find_wall_ns(const Job& job) {
@@ -255,7 +262,7 @@ class Builder {
         last_ns = std::max(last_ns, kernel.end_ns);
       }
       const std::int64_t began_ns =
-          job.kernels[rank.first_kernel].start_ns + job.waited_ns(rank.first_kernel);
+          job.kernels[rank.first_kernel].start_ns + job.kernels[rank.first_kernel].waited_ns;
       longest_ns = std::max(longest_ns, last_ns - began_ns);
     }
     return longest_ns;

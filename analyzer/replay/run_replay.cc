@@ -21,9 +21,9 @@ std::vector<RankFigures> figures_of(const Job& job, const WhatIf& what_if) {
     for (const std::uint32_t kernel : Job::indices_of(one)) {
       figures[rank].own_ns = add_saturating(figures[rank].own_ns, what_if.times().own_ns[kernel]);
     }
-    job.for_each_wait(one, [&](std::uint32_t, std::int64_t waited_ns) {
-      figures[rank].waited_ns = add_saturating(figures[rank].waited_ns, waited_ns);
-    });
+    for (const Kernel& kernel : job.waits_of(one)) {
+      figures[rank].waited_ns = add_saturating(figures[rank].waited_ns, kernel.waited_ns);
+    }
   }
   for (const Role& role : what_if.places().roles()) {
     std::vector<std::int64_t> own_ns;
@@ -94,8 +94,8 @@ std::map<std::pair<std::uint32_t, std::string>, std::int64_t> Replays::waits_by_
     }
     for (const JobRank& rank : run->job().ranks) {
       std::int64_t& sum_ns = waits_ns[{rank.file, rank.label}];
-      for (const std::uint32_t kernel : Job::indices_of(rank)) {
-        sum_ns = add_saturating(sum_ns, run->job().waited_ns(kernel));
+      for (const Kernel& kernel : run->job().kernels_of(rank)) {
+        sum_ns = add_saturating(sum_ns, kernel.waited_ns);
       }
     }
   }

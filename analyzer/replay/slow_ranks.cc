@@ -63,10 +63,10 @@ std::vector<std::vector<double>> waits_by_block(const Job& job, const Places& pl
   std::vector<std::vector<double>> waits_ns;
   for (const JobRank& one : job.ranks) {
     std::vector<double>& own_ns = waits_ns.emplace_back(blocks);
-    job.for_each_wait(one, [&](std::uint32_t kernel, std::int64_t waited_ns) {
-      own_ns[std::size_t{kernel - one.first_kernel} * blocks / one.kernel_count] +=
-          static_cast<double>(waited_ns);
-    });
+    std::size_t place = 0;
+    for (const Kernel& kernel : job.waits_of(one)) {
+      own_ns[++place * blocks / one.kernel_count] += static_cast<double>(kernel.waited_ns);
+    }
   }
   return waits_ns;
 }

@@ -14,21 +14,19 @@ namespace ringside::replay {
 
 void for_each_waited_for(const Job& job, std::vector<std::uint32_t> columns,
                          const std::function<void(const WaitedFor&)>& visit) {
-  std::vector<std::int64_t> waited_ns(job.kernels.size());
   std::vector<std::int64_t> before_ns(job.kernels.size());  // by its rank, in its column
   for (const JobRank& rank : job.ranks) {
     columns[rank.first_kernel] = kNone;  // it waits for the start of the others
     for (const std::uint32_t i : Job::indices_of(rank)) {
-      waited_ns[i] = job.waited_ns(i);
       if (i > rank.first_kernel && columns[i] == columns[i - 1]) {
-        before_ns[i] = add_saturating(before_ns[i - 1], waited_ns[i - 1]);
+        before_ns[i] = add_saturating(before_ns[i - 1], job.kernels[i - 1].waited_ns);
       }
     }
   }
   // Of two that came in the same moment, the one that waited less before brought the delay.
   const auto waits_less = [&](std::uint32_t a, std::uint32_t b) {
-    return std::pair(waited_ns[a] / kSameMoment_ns, before_ns[a]) <
-           std::pair(waited_ns[b] / kSameMoment_ns, before_ns[b]);
+    return std::pair(job.kernels[a].waited_ns / kSameMoment_ns, before_ns[a]) <
+           std::pair(job.kernels[b].waited_ns / kSameMoment_ns, before_ns[b]);
   };
   std::vector<std::uint32_t> last_of;  // by transfer: the kernel that waited least
   for (const Transfer& transfer : job.transfers) {
@@ -52,7 +50,8 @@ void for_each_waited_for(const Job& job, std::vector<std::uint32_t> columns,
       }
       const std::int64_t passed_on_ns =
           std::max<std::int64_t>(before_ns[last] - before_ns[kernel], 0);
-      const std::int64_t own_ns = std::max<std::int64_t>(waited_ns[kernel] - passed_on_ns, 0);
+      const std::int64_t own_ns =
+          std::max<std::int64_t>(job.kernels[kernel].waited_ns - passed_on_ns, 0);
       found.waited_ns = add_saturating(found.waited_ns, own_ns);
       found.longest_ns = std::max(found.longest_ns, own_ns);
     }
@@ -84,12 +83,12 @@ metrics::RunIterations* add_waits(const Job& job, bool names_ranks,
   const std::vector<std::uint32_t> columns = iterations_of(job, run);
   std::vector<std::optional<std::int64_t>> waited_ns(run.iterations.size());
   for (const JobRank& rank : job.ranks) {
-    job.for_each_wait(rank, [&](std::uint32_t kernel, std::int64_t wait_ns) {
-      if (columns[kernel] != kNone) {
-        auto& sum_ns = waited_ns[columns[kernel]];
-        sum_ns = add_saturating(sum_ns.value_or(0), wait_ns);
+    for (std::uint32_t i = rank.first_kernel + 1; i < rank.first_kernel + rank.kernel_count; ++i) {
+      if (columns[i] != kNone) {
+        auto& sum_ns = waited_ns[columns[i]];
+        sum_ns = add_saturating(sum_ns.value_or(0), job.kernels[i].waited_ns);
       }
-    });
+    }
   }
   std::map<std::pair<std::uint32_t, std::uint32_t>, WaitedFor> by_rank;  // by iteration first
   for_each_waited_for(job, columns, [&](const WaitedFor& one) {

@@ -150,10 +150,10 @@ std::vector<std::pair<GroupKey, Waited>> waited_by_group(const Replays& replays)
       for (const replay::Kernel& kernel : job.kernels_of(rank)) {
         ++by_kind[kernel.kind].kernels;
       }
-      job.for_each_wait(rank, [&](std::uint32_t kernel, std::int64_t waited_ns) {
-        Waited& sum = by_kind[job.kernels[kernel].kind];
-        sum.waited_ns = add_saturating(sum.waited_ns, waited_ns);
-      });
+      for (const replay::Kernel& kernel : job.waits_of(rank)) {
+        Waited& sum = by_kind[kernel.kind];
+        sum.waited_ns = add_saturating(sum.waited_ns, kernel.waited_ns);
+      }
     }
     for (std::size_t i = 0; i < by_kind.size(); ++i) {
       if (by_kind[i].kernels > 0) {
