@@ -154,17 +154,16 @@ OperationFacts Facts::ranks_of(std::size_t operation, std::vector<RankTimes>& ro
   const match::MatchedOperation& matched = matches_.operations[operation];
   read_ranks(matched, rows);
   finish_ranks(matched, rows);
-  Arrivals arrivals;
-  return make(matched, flow_of(operation, rows), rows, arrivals);
+  return make(matched, flow_of(operation, rows), rows);
 }
 
 OperationFacts Facts::make_from(std::size_t operation, std::span<const match::Part> parts,
                                 std::span<const model::Execution> executions,
-                                std::vector<RankTimes>& rows, Arrivals& arrivals) const {
+                                std::vector<RankTimes>& rows) const {
   const match::MatchedOperation& matched = matches_.operations[operation];
   take_ranks(matched, parts, executions, rows);
   finish_ranks(matched, rows);
-  return make(matched, flow_of(operation, rows), rows, arrivals);
+  return make(matched, flow_of(operation, rows), rows);
 }
 
 std::int64_t Facts::last_arrival_ns(std::size_t operation, std::vector<RankTimes>& rows) const {
@@ -194,12 +193,11 @@ OperationFacts Facts::of_group(const std::vector<std::uint32_t>& operations,
     }
   }
   sort_by_arrival(rows);
-  Arrivals arrivals;
-  return make(matches_.operations[operations.front()], flow, rows, arrivals);
+  return make(matches_.operations[operations.front()], flow, rows);
 }
 
 OperationFacts Facts::make(const match::MatchedOperation& operation, const FlowOfOperation& flow,
-                           std::vector<RankTimes>& rows, Arrivals& arrivals) const {
+                           std::vector<RankTimes>& rows) const {
   OperationFacts made;
   if (rows.empty()) {
     return made;
@@ -217,7 +215,7 @@ OperationFacts Facts::make(const match::MatchedOperation& operation, const FlowO
   made.basis = made.ranks_timed == 0            ? Basis::kCall
                : made.ranks_timed < rows.size() ? Basis::kSome
                                                 : Basis::kExecution;
-  const OperationTimes times = find_times(flow, made.has_all_ranks, rows, arrivals);
+  const OperationTimes times = find_times(flow, made.has_all_ranks, rows);
   made.is_impossible = times.is_impossible;
   made.busy = times.busy;
   made.best_busy_ns = times.best_busy_ns;

@@ -57,7 +57,6 @@ struct SeenOperation {
   std::span<const model::Execution> executions;  // of its parts
   const OperationFacts& facts;
   std::vector<RankTimes>& rows;  // its ranks, as of Facts::ranks_of; they may be taken away
-  const Arrivals& arrivals;      // of all rows, if every rank needs every other
 };
 
 /// Sums up operations, each of which comes once, in any order. `thread` counts from 0 to
@@ -97,14 +96,13 @@ class Facts {
   void ranks_of_each(std::span<const std::uint32_t> operations, match::Executions& memory,
                      const Take& take) const {
     std::vector<RankTimes> rows;
-    Arrivals arrivals;
-    match::read_parts(
-        traces_, matches_, operations, memory,
-        [&](std::size_t i, std::span<const match::Part> parts,
-            std::span<const model::Execution> executions) {
-          const OperationFacts facts = make_from(operations[i], parts, executions, rows, arrivals);
-          take(i, SeenOperation{operations[i], parts, executions, facts, rows, arrivals});
-        });
+    match::read_parts(traces_, matches_, operations, memory,
+                      [&](std::size_t i, std::span<const match::Part> parts,
+                          std::span<const model::Execution> executions) {
+                        const OperationFacts facts =
+                            make_from(operations[i], parts, executions, rows);
+                        take(i, SeenOperation{operations[i], parts, executions, facts, rows});
+                      });
   }
   /// The same, calling fold(thread, seen) for each operation, on all cores.
   void for_each(const Fold& fold) const;
@@ -125,10 +123,10 @@ class Facts {
 
  private:
   OperationFacts make(const match::MatchedOperation& operation, const FlowOfOperation& flow,
-                      std::vector<RankTimes>& rows, Arrivals& arrivals) const;
+                      std::vector<RankTimes>& rows) const;
   OperationFacts make_from(std::size_t operation, std::span<const match::Part> parts,
                            std::span<const model::Execution> executions,
-                           std::vector<RankTimes>& rows, Arrivals& arrivals) const;
+                           std::vector<RankTimes>& rows) const;
   /// Both fill in all but what they waited, by member, and by the clocks of their hosts.
   void read_ranks(const match::MatchedOperation& operation, std::vector<RankTimes>& rows) const;
   void take_ranks(const match::MatchedOperation& operation, std::span<const match::Part> parts,

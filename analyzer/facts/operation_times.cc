@@ -5,50 +5,48 @@
 #include <limits>
 #include <vector>
 
-#include "analyzer/facts/latest.h"
 #include "analyzer/model/nth_value.h"
 
 namespace ringside::facts {
 namespace {
 
-// The arrivals as one row sees them.
-struct Seen {
-  Seen(const Arrivals& arrivals, std::span<const RankTimes> rows, std::uint32_t row)
-      : needed(arrivals.needed.seen_from(rows, row)),
-        possible(arrivals.possible.seen_from(rows, row)) {}
-
-  Latest::Moment needed;
-  Latest::Moment possible;
-};
-
 class Finder {
  public:
-  Finder(const FlowOfOperation& flow, bool has_all_ranks, std::span<RankTimes> rows,
-         Arrivals& arrivals)
-      : flow_(flow), has_all_ranks_(has_all_ranks), rows_(rows), shared_(arrivals) {}
+  Finder(const FlowOfOperation& flow, bool has_all_ranks, std::span<RankTimes> rows)
+      : flow_(flow), has_all_ranks_(has_all_ranks), rows_(rows) {}
 
   OperationTimes find() {
-    find_waits();
     if (flow_.flow == Flow::kFromRoot && flow_.root != RankTimes::kNobody) {
       find_from_root();
     } else if (flow_.flow == Flow::kToRoot && flow_.root != RankTimes::kNobody) {
       find_to_root();
     }
-    if (!times_.busy) {
+    if (!is_timed_) {
       find_shortest();
     }
-    if (times_.busy && !(has_all_ranks_ && is_all_seen())) {
-      times_.busy->least_ns = 0;  // one that was not seen may have come last
+    find_impossible();
+    if (!is_timed_) {
+      return times_;
     }
-    if (times_.busy) {
-      times_.busy->least_ns =
-          std::clamp<std::int64_t>(times_.busy->least_ns, 0, times_.best_busy_ns);
-      times_.busy->most_ns = std::max(times_.busy->most_ns, times_.best_busy_ns);
+    // One that was not seen may have come last.
+    busy_.least_ns = has_all_ranks_ && is_all_seen() ? busy_.least_ns : 0;
+    busy_.least_ns = std::clamp<std::int64_t>(busy_.least_ns, 0, times_.best_busy_ns);
+    busy_.most_ns = std::max(busy_.most_ns, times_.best_busy_ns);
+    if (flow_.flow == Flow::kLinks) {
+      find_waits_of_links();
+    } else {
+      find_waits();
     }
+    times_.busy = busy_;
     return times_;
   }
 
  private:
+  void set_busy(const Interval& busy) {
+    busy_ = busy;
+    is_timed_ = true;
+  }
+
   std::uint32_t count() const { return static_cast<std::uint32_t>(rows_.size()); }
 
   bool is_all_seen() const {
@@ -56,100 +54,118 @@ class Finder {
                        [](const RankTimes& times) { return times.has_execution; });
   }
 
-  // A rank waits until the last that it needs, but never longer than it was there itself.
-  void wait(std::uint32_t row, const Arrivals& arrivals, const Seen& seen) {
-    RankTimes& times = rows_[row];
-    if (!times.has_execution) {
-      return;
-    }
-    const std::int64_t wall_ns = times.most_wall_ns();
-    const Latest::Moment& needed = seen.needed;
-    if (needed.row != RankTimes::kNobody && needed.time_ns != Latest::kNever) {
-      const std::int64_t surely_ns = subtract_saturating(needed.time_ns, times.latest_ns());
-      times.wait.least_ns = std::clamp<std::int64_t>(surely_ns, 0, times.wall_ns());
-      times.waits_for = times.wait.least_ns > 0 ? needed.row : RankTimes::kNobody;
-      const std::int64_t end_ns = add_saturating(times.end_ns, times.error.early_ns);
-      times_.is_impossible =
-          times_.is_impossible || subtract_saturating(end_ns, needed.time_ns) < -kImpossible_ns;
-    }
-    const Latest::Moment& possible = seen.possible;
-    if (arrivals.has_unknown || !has_all_ranks_ || possible.time_ns == Latest::kUnknown) {
-      times.wait.most_ns = wall_ns;
-    } else if (possible.row != RankTimes::kNobody) {
-      const std::int64_t longest_ns = subtract_saturating(possible.time_ns, times.earliest_ns());
-      times.wait.most_ns = std::clamp<std::int64_t>(longest_ns, times.wait.least_ns, wall_ns);
-    }
-    times.wait.most_ns = std::max(times.wait.most_ns, times.wait.least_ns);
-    times.best_wait_ns = std::clamp(
-        std::min(subtract_saturating(arrivals.shown_ns, times.arrival_ns), times.wall_ns()),
-        times.wait.least_ns, times.wait.most_ns);
+  // How long the data of a rank took, and the rank that came last for it; kNobody: it did itself.
+  struct Data {
+    std::int64_t best_ns = 0;
+    Interval bounds;
+    std::uint32_t last = RankTimes::kNobody;
+  };
+
+  // A rank waited for as long as it was in the operation before its data moved. All of that is by
+  // its own clock.
+  static void set_wait(const Data& data, RankTimes& times) {
+    const std::int64_t wall_ns = times.wall_ns();
+    times.best_wait_ns = std::max<std::int64_t>(subtract_saturating(wall_ns, data.best_ns), 0);
+    times.wait.least_ns = std::clamp<std::int64_t>(
+        subtract_saturating(times.least_wall_ns(), data.bounds.most_ns), 0, times.best_wait_ns);
+    times.wait.most_ns = std::max(subtract_saturating(times.most_wall_ns(), data.bounds.least_ns),
+                                  times.best_wait_ns);
+    times.waits_for = times.best_wait_ns > 0 ? data.last : RankTimes::kNobody;
   }
 
   void find_waits() {
-    if (flow_.flow == Flow::kToRoot) {
-      find_waits_of_root();
-    } else if (flow_.flow == Flow::kLinks) {
-      find_waits_of_links();
+    Data data{times_.best_busy_ns, busy_, RankTimes::kNobody};
+    for (std::uint32_t i = 0; i < count(); ++i) {
+      if (rows_[i].shows_time &&
+          (data.last == RankTimes::kNobody || rows_[i].wall_ns() < rows_[data.last].wall_ns())) {
+        data.last = i;
+      }
+    }
+    if (flow_.root == RankTimes::kNobody) {
+      data.best_ns = rows_[data.last].wall_ns();  // by their calls, where they may have come then
+    } else if (flow_.flow == Flow::kFromRoot) {
+      data.last = flow_.root;
     } else {
-      find_shared_waits();
+      data.last = flow_.root + 1 == count() && count() > 1 ? count() - 2 : count() - 1;
+    }
+    for (std::uint32_t i = 0; i < count(); ++i) {
+      if (rows_[i].shows_time) {
+        set_wait(data, rows_[i]);
+      }
     }
   }
 
-  // All wait for the same ranks: surely for all, for the root, or for nobody that is known.
-  void find_shared_waits() {
-    const bool is_all = flow_.flow == Flow::kAll;
-    const bool has_root = flow_.flow == Flow::kFromRoot;
-    for (std::uint32_t i = 0; i < count(); ++i) {
-      if (is_all || (has_root && i == flow_.root)) {
-        shared_.need(rows_, i);
-      } else {
-        shared_.may_need(rows_, i);
+  // A message took as long as that of its two ranks was in it which came last.
+  void find_waits_of_links() {
+    std::vector<Data> data(rows_.size());
+    for (const Link& link : flow_.links) {
+      for (const auto& [own, peer] :
+           {std::pair(link.source, link.destination), std::pair(link.destination, link.source)}) {
+        const RankTimes& here = rows_[own];
+        const RankTimes& there = rows_[peer].has_execution ? rows_[peer] : here;
+        const std::int64_t time_ns = std::min(here.wall_ns(), there.wall_ns());
+        if (data[own].bounds.most_ns == 0 || time_ns > data[own].best_ns) {
+          data[own].best_ns = time_ns;
+          data[own].last = there.wall_ns() < here.wall_ns() ? peer : RankTimes::kNobody;
+        }
+        Interval& bounds = data[own].bounds;
+        const std::int64_t least_ns =
+            rows_[peer].has_execution ? std::min(here.least_wall_ns(), there.least_wall_ns()) : 0;
+        bounds.least_ns = std::max(bounds.least_ns, least_ns);
+        bounds.most_ns =
+            std::max(bounds.most_ns, std::min(here.most_wall_ns(), there.most_wall_ns()));
       }
     }
     for (std::uint32_t i = 0; i < count(); ++i) {
-      wait(i, shared_, Seen(shared_, rows_, i));
+      if (data[i].bounds.most_ns > 0) {
+        set_wait(data[i], rows_[i]);
+      }
     }
   }
 
-  void find_waits_of_root() {
-    Arrivals arrivals;
-    Arrivals others;
-    for (std::uint32_t i = 0; i < count(); ++i) {
-      arrivals.need(rows_, i);
-      others.may_need(rows_, i);
-    }
-    for (std::uint32_t i = 0; i < count(); ++i) {
-      const Arrivals& of_row = i == flow_.root ? arrivals : others;
-      wait(i, of_row, Seen(of_row, rows_, i));
-    }
-  }
-
-  void find_waits_of_links() {
-    std::vector<Arrivals> arrivals(rows_.size());
+  // A rank cannot have ended before one that it needs came.
+  void find_impossible() {
+    const auto check = [&](std::uint32_t row, std::uint32_t needed) {
+      const RankTimes& one = rows_[row];
+      const std::int64_t clock_ns = clock_error_ns(one, rows_[needed]);
+      const std::int64_t end_ns =
+          add_saturating(add_saturating(one.end_ns, one.error.early_ns), clock_ns);
+      times_.is_impossible =
+          times_.is_impossible ||
+          (one.has_execution && clock_ns != kUnknownClock_ns &&
+           subtract_saturating(end_ns, rows_[needed].earliest_ns()) < -kImpossible_ns);
+    };
     for (const Link& link : flow_.links) {
-      arrivals[link.destination].need(rows_, link.source);
-      arrivals[link.source].may_need(rows_, link.destination);
+      check(link.destination, link.source);
     }
     for (std::uint32_t i = 0; i < count(); ++i) {
-      wait(i, arrivals[i], Seen(arrivals[i], rows_, i));
+      if (flow_.flow == Flow::kAll) {
+        check(i, count() - 1);
+      } else if (flow_.flow == Flow::kFromRoot && flow_.root != RankTimes::kNobody) {
+        check(i, flow_.root);
+      } else if (flow_.flow == Flow::kToRoot && flow_.root != RankTimes::kNobody) {
+        check(flow_.root, i);
+      }
     }
   }
 
   // The last rank to come waits for nobody, so the shortest time of a rank is that of the data. It
   // is by the clock of that rank alone.
   void find_shortest() {
+    constexpr std::int64_t kMost_ns = std::numeric_limits<std::int64_t>::max();
+    busy_ = {kMost_ns, kMost_ns};
+    std::int64_t best_ns = kMost_ns;
     for (RankTimes& times : rows_) {
-      if (!times.has_execution) {
-        continue;
+      if (times.has_execution) {
+        times.shows_time = true;
+        busy_.least_ns = std::min(busy_.least_ns, times.least_wall_ns());
+        busy_.most_ns = std::min(busy_.most_ns, times.most_wall_ns());
+        best_ns = std::min(best_ns, times.seen_wall_ns());
       }
-      times.shows_time = true;
-      if (!times_.busy) {
-        times_.busy = Interval{times.least_wall_ns(), times.most_wall_ns()};
-        times_.best_busy_ns = times.seen_wall_ns();
-      }
-      times_.busy->least_ns = std::min(times_.busy->least_ns, times.least_wall_ns());
-      times_.busy->most_ns = std::min(times_.busy->most_ns, times.most_wall_ns());
-      times_.best_busy_ns = std::min(times_.best_busy_ns, times.seen_wall_ns());
+    }
+    if (best_ns != kMost_ns) {
+      is_timed_ = true;
+      times_.best_busy_ns = best_ns;
     }
   }
 
@@ -202,7 +218,7 @@ class Finder {
       return;
     }
     times_.best_busy_ns = model::lower_median(all_ns);
-    times_.busy = Interval{shortest_ns, longest_ns};
+    set_busy({shortest_ns, longest_ns});
   }
 
   // From the last of the others to the end of the root, but not before the root was there.
@@ -233,7 +249,7 @@ class Finder {
       longest_ns =
           std::min(longest_ns, add_saturating(add_saturating(since_ns, times.open_ns), off_ns));
     }
-    times_.busy = Interval{shortest_ns, std::min(longest_ns, longest_wall_ns())};
+    set_busy({shortest_ns, std::min(longest_ns, longest_wall_ns())});
   }
 
   std::int64_t longest_wall_ns() const {
@@ -247,16 +263,16 @@ class Finder {
   const FlowOfOperation& flow_;
   const bool has_all_ranks_;
   const std::span<RankTimes> rows_;
-  Arrivals& shared_;
+  Interval busy_;  // once it is known
+  bool is_timed_ = false;
   OperationTimes times_;
 };
 
 }  // namespace
 
 OperationTimes find_times(const FlowOfOperation& flow, bool has_all_ranks,
-                          std::span<RankTimes> rows, Arrivals& arrivals) {
-  arrivals.clear();
-  return Finder(flow, has_all_ranks, rows, arrivals).find();
+                          std::span<RankTimes> rows) {
+  return Finder(flow, has_all_ranks, rows).find();
 }
 
 }  // namespace ringside::facts

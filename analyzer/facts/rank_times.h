@@ -4,11 +4,8 @@
 #ifndef RINGSIDE_ANALYZER_FACTS_RANK_TIMES_H
 #define RINGSIDE_ANALYZER_FACTS_RANK_TIMES_H
 
-#include <algorithm>
 #include <cstdint>
 #include <limits>
-#include <optional>
-#include <span>
 
 #include "analyzer/align/points/stamp_errors.h"
 #include "analyzer/facts/interval.h"
@@ -39,13 +36,11 @@ struct RankTimes {
   std::int64_t end_ns = 0;    // not before arrival_ns + open_ns
   align::StampError error;    // of these times, on the rank's own host
   std::int64_t clock_ns = 0;  // the uncertainty of that host's clock against the reference
-  /// Its wait within its own execution for ranks that it needs: surely least_ns, and not more than
-  /// most_ns. A rank that was not seen to run has 0 and 0.
-  Interval wait;
-  /// Within wait: its wait for ranks that it surely needs, as the stamps show it.
+  /// How long it waited for other ranks: the part of its execution in which its data did not move.
+  /// 0 of a rank that was not seen to run.
   std::int64_t best_wait_ns = 0;
-  /// The rank for which it surely waited wait.least_ns, as an index into the operation's rows;
-  /// kNobody if that is 0.
+  Interval wait;  // what that may be
+  /// For whom, as an index into the operation's rows; kNobody if that is 0.
   std::uint32_t waits_for = kNobody;
 
   /// Its time in the operation as its stamps show it: at most, where it may have come later.
@@ -58,25 +53,15 @@ struct RankTimes {
     return subtract_saturating(wall_ns(), add_saturating(open_ns, error.step_ns));
   }
   std::int64_t most_wall_ns() const { return add_saturating(wall_ns(), error.step_ns); }
-  /// Its arrival, as early and as late as the stamps of its own host allow.
+  /// Its arrival, as early as the stamps of its own host allow.
   std::int64_t earliest_ns() const { return subtract_saturating(arrival_ns, error.late_ns); }
-  std::int64_t latest_ns() const {
-    return add_saturating(arrival_ns, add_saturating(open_ns, error.early_ns));
-  }
 };
 
 /// How far the difference of two stamps of different ranks may be from the truth because of their
 /// hosts' clocks: 0 within a host, kUnknownClock_ns where one of them is not bounded.
-std::int64_t clock_error_ns(const RankTimes& a, const RankTimes& b);
-
-/// Bounds the arrival of `later` less the arrival of `earlier`; nothing if their clocks are not
-/// known.
-std::optional<Interval> arrival_difference(const RankTimes& earlier, const RankTimes& later);
-
-/// Bounds by how much the last of the rows came after all others; `rows` are by arrival. It is
-/// surely the last if the least is above 0. Nothing of fewer than two rows, or if a clock is not
-/// known.
-std::optional<Interval> margin_of_last(std::span<const RankTimes> rows);
+inline std::int64_t clock_error_ns(const RankTimes& a, const RankTimes& b) {
+  return a.host == b.host ? 0 : add_saturating(a.clock_ns, b.clock_ns);
+}
 
 }  // namespace ringside::facts
 

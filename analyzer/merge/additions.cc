@@ -94,7 +94,8 @@ class Adder {
     std::vector<bool> has_begun(has_arrows ? rows.size() : 0);  // by row of the rank waited for
     for (std::size_t i = 0; i < rows.size(); ++i) {
       const facts::RankTimes& row = rows[i];
-      if (row.waits_for == facts::RankTimes::kNobody) {
+      if (row.waits_for == facts::RankTimes::kNobody || row.wait.least_ns == 0 ||
+          rows[row.waits_for].arrival_ns <= row.arrival_ns) {
         continue;
       }
       const facts::RankTimes& last = rows[row.waits_for];

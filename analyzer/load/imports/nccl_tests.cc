@@ -18,7 +18,7 @@
 namespace ringside::load {
 namespace {
 
-using Words = std::vector<std::string_view>;
+using Tokens = std::vector<std::string_view>;
 
 struct TestName {
   std::string_view program;
@@ -65,9 +65,9 @@ std::string_view function_named(std::string_view text) {
   return first;
 }
 
-Words words_of(std::string_view line) {
+Tokens tokens_of(std::string_view line) {
   constexpr std::string_view kBlanks = " \t\r";
-  Words words;
+  Tokens words;
   while (true) {
     const std::size_t begin = line.find_first_not_of(kBlanks);
     if (begin == line.npos) {
@@ -123,7 +123,7 @@ class TestReader {
   void line(std::string_view text) {
     const std::size_t mark = text.find('#');
     const bool is_comment = mark != text.npos;
-    const Words words = words_of(is_comment ? text.substr(mark + 1) : text);
+    const Tokens words = tokens_of(is_comment ? text.substr(mark + 1) : text);
     if (has_parameters(text)) {
       begin_test();
     } else if (is_comment && has(words, "Rank") && has(words, "Pid")) {
@@ -132,7 +132,7 @@ class TestReader {
       ++ranks_of_group_[std::string(has_group ? *(group + 1) : "")];
     } else if (is_comment && has(words, "size") && has(words, "busbw")) {
       columns_.assign(words.begin(), words.end());
-      words_before_ = words_of(text.substr(0, mark)).size();
+      words_before_ = tokens_of(text.substr(0, mark)).size();
     } else if (is_comment && has(words, "bounds") && has(words, "FAILED")) {
       // The column `error` of old releases does not say which results are wrong.
       if (std::find(columns_.begin(), columns_.end(), "error") != columns_.end()) {
@@ -237,7 +237,7 @@ class TestReader {
  private:
   // Releases with MPI leave out the name of a column behind `collective`.
   void rccl_csv(std::string_view text) {
-    Words words;
+    Tokens words;
     while (!text.empty()) {
       words.push_back(text.substr(0, text.find(',')));
       text.remove_prefix(std::min(words.back().size() + 1, text.size()));
@@ -304,7 +304,7 @@ class TestReader {
     add(*size_bytes, {*algbw_gb_s, *busbw_gb_s, number("#wrong").value_or(0) != 0});
   }
 
-  static bool has(const Words& words, std::string_view word) {
+  static bool has(const Tokens& words, std::string_view word) {
     return std::find(words.begin(), words.end(), word) != words.end();
   }
 
@@ -363,7 +363,7 @@ class TestReader {
   }
 
   // The result of the column `busbw`, if its neighbours agree.
-  std::optional<Measured> measured(const Words& words, std::size_t size_bytes,
+  std::optional<Measured> measured(const Tokens& words, std::size_t size_bytes,
                                    std::ptrdiff_t busbw) const {
     if (busbw < 2 || static_cast<std::size_t>(busbw) >= words.size()) {
       return std::nullopt;
@@ -383,7 +383,7 @@ class TestReader {
     return Measured{*algbw_gb_s, *busbw_gb_s, wrong && *wrong != 0};
   }
 
-  void result(const Words& words) {
+  void result(const Tokens& words) {
     const auto size_bytes = *parse_number<std::uint64_t>(words[0]);
     const auto more =
         static_cast<std::ptrdiff_t>(words.size()) - static_cast<std::ptrdiff_t>(columns_.size());

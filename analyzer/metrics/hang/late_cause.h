@@ -16,10 +16,13 @@ struct LateCause {
   std::uint32_t member = 0;  // index into Communicator::members
   std::uint32_t part = 0;    // index into Matches::parts
   std::int64_t arrival_ns = 0;
-  /// The shortest wait of a rank for it; nothing if it is not sure which rank was waited for, or if
-  /// the arrival of some rank was not seen.
-  std::optional<std::int64_t> margin_ns;
+  bool is_sure = false;  // the arrivals of all ranks were seen
 };
+
+/// The row whose arrival `own` had to wait for, by the stamps; itself, if that came no later. Rows
+/// are those of the operation, by arrival.
+std::uint32_t waited_for(const facts::Facts& facts, std::uint32_t operation,
+                         const std::vector<facts::RankTimes>& rows, std::uint32_t own);
 
 /// The rank whose arrival `member` had to wait for, by the stamps; itself, if others waited for it.
 /// Nothing if nobody waited. `rows` are then those of the operation, by arrival.

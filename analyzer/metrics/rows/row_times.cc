@@ -129,7 +129,7 @@ void RowTimes::add(const facts::OperationFacts& operation,
     if (!rank.has_execution) {
       continue;
     }
-    waited_ns_ = add_saturating(waited_ns_, rank.wait.least_ns);
+    waited_ns_ = add_saturating(waited_ns_, rank.best_wait_ns);
     if (rank.shows_time) {
       // A rank that may have come before it was seen was there for the whole transfer.
       const std::int64_t wall_ns =

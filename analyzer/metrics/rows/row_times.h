@@ -51,7 +51,7 @@ class RowTimes {
   /// needs. The last two are of the ranks whose data is in the time, so none of the medians is
   /// above that of the walls.
   std::array<std::optional<Spread>, 3> spreads() const;
-  /// The sum of the ranks' sure waits.
+  /// The sum of the ranks' waits.
   std::int64_t waited_ns() const { return waited_ns_; }
 
  private:

@@ -132,15 +132,14 @@ class AllRanks : public OtherRanks {
       }
       return jump;
     }
-    // One that came next by the stamps counts, too, if it is not sure that it waited.
-    jump.margin_ns = cause->margin_ns.value_or(0);
+    jump.margin_ns = cause->is_sure ? kEndless_ns : 0;
     for (const facts::RankTimes& row : rows_) {
       if (row.member != cause->member) {
         const std::int64_t earlier_ns = subtract_saturating(cause->arrival_ns, row.arrival_ns);
         jump.margin_ns = std::clamp<std::int64_t>(earlier_ns, 0, jump.margin_ns);
       }
     }
-    jump.is_sure = cause->margin_ns.has_value();
+    jump.is_sure = cause->is_sure;
     jump.has_waited = cause->member != member;
     const match::Part part = facts_.matches().parts[cause->part];
     const auto process = by_file_.at(part.file, part.operation, called_ns(facts_, part));
@@ -505,17 +504,23 @@ std::vector<WaitPath> find_wait_paths(const facts::Facts& facts,
     if (facts.ranks_of(i, rows).is_impossible) {
       continue;
     }
+    // The longest wait that is above what the clocks may be off by.
     const facts::RankTimes* longest = nullptr;
-    for (const facts::RankTimes& row : rows) {
-      if (row.waits_for != facts::RankTimes::kNobody &&
-          (longest == nullptr || row.best_wait_ns > longest->best_wait_ns)) {
-        longest = &row;
+    const facts::RankTimes* last = nullptr;
+    std::int64_t longest_ns = 0;
+    for (std::uint32_t own = 0; own < rows.size(); ++own) {
+      const facts::RankTimes& late = rows[waited_for(facts, i, rows, own)];
+      const std::int64_t wait_ns = late.arrival_ns - rows[own].arrival_ns;
+      if (wait_ns > longest_ns && wait_ns > facts::clock_error_ns(rows[own], late)) {
+        longest = &rows[own];
+        last = &late;
+        longest_ns = wait_ns;
       }
     }
     if (longest == nullptr) {
       continue;
     }
-    const facts::RankTimes& late = rows[longest->waits_for];
+    const facts::RankTimes& late = *last;
     const match::Part& other = matches.parts[late.part];
     const std::vector<std::uint32_t>& by = by_file.of(longest->file);
     const auto process = by_file.at(other.file, other.operation, called_ns(facts, other));

@@ -126,16 +126,26 @@ class Exporter {
         waited.most_ns = add_saturating(waited.most_ns, rank.wait.most_ns);
       }
     }
-    const auto margin =
-        facts::margin_of_last(has_times ? std::span(ranks_) : std::span<facts::RankTimes>());
+    // The one that the others waited for came last, as much later as the least of them waited.
     std::optional<std::int64_t> last_membership_id;
-    std::optional<bool> last_is_decided;
-    if (has_times) {
-      last_membership_id = membership_id(operation.communicator, ranks_.back().member);
+    std::optional<facts::Interval> margin;
+    if (has_ends && ranks_.size() > 1) {
+      const auto longest = std::max_element(
+          ranks_.begin(), ranks_.end(),
+          [](const auto& a, const auto& b) { return a.best_wait_ns < b.best_wait_ns; });
+      if (longest->waits_for != facts::RankTimes::kNobody) {
+        const facts::RankTimes& last = ranks_[longest->waits_for];
+        last_membership_id = membership_id(operation.communicator, last.member);
+        margin = longest->wait;
+        for (const facts::RankTimes& rank : ranks_) {
+          if (&rank != &last) {
+            margin->least_ns = std::min(margin->least_ns, rank.wait.least_ns);
+            margin->most_ns = std::min(margin->most_ns, rank.wait.most_ns);
+          }
+        }
+      }
     }
-    if (has_times && ranks_.size() > 1) {
-      last_is_decided = margin && margin->least_ns > 0;
-    }
+    const auto last_is_decided = margin ? std::optional(margin->least_ns > 0) : std::nullopt;
     add_row(sink_,
             OperationRow{index, facts_, operation, judgement, first, known, has_times, has_ends,
                          waited_ns, waited, last_membership_id, last_is_decided, margin});
