@@ -91,6 +91,8 @@ class Finder {
     for (std::uint32_t i = 0; i < count(); ++i) {
       if (rows_[i].shows_time) {
         set_wait(data, rows_[i]);
+      } else if (rows_[i].has_execution) {
+        rows_[i].wait.most_ns = rows_[i].most_wall_ns();  // only full buffers make it wait
       }
     }
   }

@@ -57,7 +57,7 @@ struct Row {
   std::optional<Spread> busy;       // these are absent where no execution was seen
   std::optional<Spread> wall;
   std::optional<Spread> wait;
-  std::int64_t waited_ns = 0;  // the sum of the ranks' sure waits
+  std::int64_t waited_ns = 0;  // the sum of the ranks' waits
   /// The bandwidth by the median busy time; for AlltoAllv the median of the operations' bandwidths.
   /// Empty for proxy_queue and enqueue.
   std::optional<Figure> algbw_gb_s;

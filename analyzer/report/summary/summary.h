@@ -128,7 +128,7 @@ CellColumn group_column(metrics::RowsBy by);
 /// A line of the program that is not known is "unknown"; empty if there is no group else.
 Cell group_cell(metrics::RowsBy by, const std::string& text);
 
-/// The sure waiting of all rows, which shares are of.
+/// The waiting of all rows, which shares are of.
 std::int64_t all_waited_ns(const std::vector<metrics::CommunicatorRows>& rows);
 /// A row's percentage of it; nothing where nobody waited, or it is not known what they did.
 std::optional<double> wait_share_percent(const metrics::Row& row, std::int64_t all_ns);

@@ -108,7 +108,7 @@ TEST_CASE("who starts late slows no job") {
   CHECK(made.run().is_possible());
   CHECK_FALSE(made.run().slow().worst);
   CHECK(made.run().waited_ns() == 0);
-  CHECK(made.run().job().wall_ns() == (39 * 11 + 1) * kMs);
+  CHECK(made.run().job().wall_ns == (39 * 11 + 1) * kMs);
 }
 
 // Ranks compute before each AllReduce, which takes 1 ms from the last arrival on:
@@ -157,7 +157,7 @@ TEST_CASE("a rank waits no longer for a kernel than until its stream goes on") {
   CHECK(worst->ranks == std::vector<std::uint32_t>{3});
   CHECK(worst->cost.best == Approx(58.0 / 61).epsilon(0.05));
   for (const RankFigures& rank : made.run().ranks()) {
-    CHECK(rank.own_ns + rank.waited_ns <= made.run().job().wall_ns());
+    CHECK(rank.own_ns + rank.waited_ns <= made.run().job().wall_ns);
   }
 }
 
@@ -201,7 +201,7 @@ TEST_CASE("what a rank has waited for another one is not waited for it") {
   const Job& job = made.run().job();
   std::vector<std::uint32_t> columns;
   for (std::uint32_t i = 0; i < job.kernels.size(); ++i) {
-    columns.push_back((i - job.ranks[job.rank_of(i)].first_kernel) / 2);
+    columns.push_back((i - job.ranks[job.kernels[i].rank].first_kernel) / 2);
   }
   std::vector<std::int64_t> waited_ns(4);  // by file
   for_each_waited_for(job, columns, [&](const WaitedFor& one) {
