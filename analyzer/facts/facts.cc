@@ -113,10 +113,11 @@ void Facts::take_ranks(const match::MatchedOperation& operation, std::span<const
     const auto& end_ns = rank.has_execution ? one.end_ns : one.enqueue_end_ns;
     rank.error =
         rank.has_execution ? alignment_.stamp_errors().of(part.file, one) : align::kCallError;
-    // Its GPU may have been there since the call.
+    // Its GPU may have been there since the call, which launches the kernel as it ends.
+    const auto& called_ns = one.enqueue_end_ns ? one.enqueue_end_ns : one.enqueue_start_ns;
     const std::int64_t open_ns =
-        rank.has_execution && one.start_is_latest && one.enqueue_start_ns
-            ? std::max<std::int64_t>(subtract_saturating(*start_ns, *one.enqueue_start_ns), 0)
+        rank.has_execution && one.start_is_latest && called_ns
+            ? std::max<std::int64_t>(subtract_saturating(*start_ns, *called_ns), 0)
             : 0;
     // A duration is that of the host's own clock, whatever the drift of that clock is.
     const std::int64_t came_ns = subtract_saturating(*start_ns, open_ns);

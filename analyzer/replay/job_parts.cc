@@ -65,55 +65,46 @@ void sort_transfers(JobParts& parts) {
                    [&](const Transfer& a, const Transfer& b) { return key_of(a) < key_of(b); });
 }
 
-// Calls that one kernel was made of have the first of them in common.
-class Joiner {
- public:
-  explicit Joiner(JobParts& parts) : parts_(parts), first_(parts.kernels.size()) {
-    std::unordered_map<Joined, std::uint32_t, HashOfJoined> firsts;
-    for (std::uint32_t i = 0; i < first_.size(); ++i) {
-      first_[i] = i;
-      const SeenKernel& kernel = parts.kernels[i];
-      if (kernel.group == 0) {
-        continue;
-      }
-      const std::uint32_t communicator = parts.kinds[kernel.kind].communicator;
-      first_[i] = firsts.try_emplace({kernel.group, kernel.rank, communicator}, i).first->second;
-      if (first_[i] != i) {
-        join(parts.kernels[first_[i]], kernel);
-      }
-    }
-  }
+struct CallsOfKernel {
+  std::uint64_t group = 0;
+  std::uint32_t rank = 0;
+  std::uint32_t communicator = 0;
 
-  std::uint32_t first_of(std::uint32_t kernel) const { return first_[kernel]; }
-
- private:
-  struct Joined {
-    std::uint64_t group = 0;
-    std::uint32_t rank = 0;
-    std::uint32_t communicator = 0;
-
-    bool operator==(const Joined&) const = default;
-  };
-  struct HashOfJoined {
-    std::size_t operator()(const Joined& one) const {
-      return (one.group * 0x9e3779b97f4a7c15U) ^ (std::uint64_t{one.rank} << 32U) ^
-             one.communicator;
-    }
-  };
-
-  void join(SeenKernel& first, const SeenKernel& other) const {
-    first.start_ns = std::min(first.start_ns, other.start_ns);
-    first.end_ns = std::max(first.end_ns, other.end_ns);
-    first.call_ns = std::min(first.call_ns, other.call_ns);
-    first.signature += other.signature;
-    first.operation = std::min(first.operation, other.operation);
-    first.is_open = first.is_open || other.is_open;
-    first.kind = parts_.kinds[other.kind] < parts_.kinds[first.kind] ? other.kind : first.kind;
-  }
-
-  JobParts& parts_;
-  std::vector<std::uint32_t> first_;  // by kernel
+  bool operator==(const CallsOfKernel&) const = default;
 };
+struct HashOfCalls {
+  std::size_t operator()(const CallsOfKernel& one) const {
+    return (one.group * 0x9e3779b97f4a7c15U) ^ (std::uint64_t{one.rank} << 32U) ^ one.communicator;
+  }
+};
+
+// Joins calls that one kernel was made of into the first of them, and returns that by call.
+std::vector<std::uint32_t> join_calls(JobParts& parts) {
+  std::vector<std::uint32_t> first_of(parts.kernels.size());
+  std::unordered_map<CallsOfKernel, std::uint32_t, HashOfCalls> firsts;
+  for (std::uint32_t i = 0; i < first_of.size(); ++i) {
+    const SeenKernel& other = parts.kernels[i];
+    const std::uint32_t communicator = parts.kinds[other.kind].communicator;
+    first_of[i] =
+        other.group == 0
+            ? i
+            : firsts.try_emplace({other.group, other.rank, communicator}, i).first->second;
+    if (first_of[i] != i) {
+      SeenKernel& first = parts.kernels[first_of[i]];
+      // One whose arrival was seen shows that of all.
+      first.start_ns = first.is_open == other.is_open ? std::min(first.start_ns, other.start_ns)
+                       : first.is_open                ? other.start_ns
+                                                      : first.start_ns;
+      first.end_ns = std::max(first.end_ns, other.end_ns);
+      first.call_ns = std::min(first.call_ns, other.call_ns);
+      first.signature += other.signature;
+      first.operation = std::min(first.operation, other.operation);
+      first.is_open = first.is_open && other.is_open;
+      first.kind = parts.kinds[other.kind] < parts.kinds[first.kind] ? other.kind : first.kind;
+    }
+  }
+  return first_of;
+}
 
 class Builder {
  public:
@@ -122,14 +113,14 @@ class Builder {
         traces_(traces),
         matches_(matches),
         who_(traces, matches),
-        joiner_(parts),
+        first_of_(join_calls(parts)),
         place_of_(parts.kernels.size()) {}
 
   std::vector<Job> make() {
     std::map<std::pair<std::uint32_t, std::uint32_t>, std::vector<std::uint32_t>> kernels_of;
     std::vector<decltype(kernels_of)::pointer> last(who_.all().size());  // by rank
     for (std::uint32_t i = 0; i < parts_.kernels.size(); ++i) {
-      if (joiner_.first_of(i) != i) {
+      if (first_of_[i] != i) {
         continue;
       }
       const std::pair run_and_rank(run_of(parts_.kernels[i]), parts_.kernels[i].rank);
@@ -202,6 +193,7 @@ class Builder {
       }
       if (one.is_open) {
         kernel.start_ns = std::min(start_ns, std::max(call_ns, free_ns));
+        own.hides_work = own.hides_work || start_ns - kernel.start_ns > kSameMoment_ns;
       }
       ++place;
     }
@@ -220,7 +212,7 @@ class Builder {
       transfer.first_member = static_cast<std::uint32_t>(found->members.size());
       found->transfers.push_back(transfer);
       for (const SeenMember& member : members) {
-        found->members.push_back(place_of_[joiner_.first_of(member.kernel)]);
+        found->members.push_back(place_of_[first_of_[member.kernel]]);
         ends_ns_[static_cast<std::size_t>(found - jobs_.begin())].push_back(member.end_ns);
       }
     }
@@ -272,7 +264,7 @@ class Builder {
   const model::Traces& traces_;
   const match::Matches& matches_;
   const metrics::GlobalRanks who_;
-  const Joiner joiner_;
+  const std::vector<std::uint32_t> first_of_;
   std::vector<std::uint32_t> place_of_;  // of the kernels seen, in their job
   std::vector<Job> jobs_;
   std::vector<std::vector<std::int64_t>> ends_ns_;  // by job, as Job::members
@@ -355,7 +347,10 @@ std::uint32_t PartsFinder::add_kernel(OfThread& own, std::uint32_t index, const 
   kernel.is_open = is_open;
   kernel.start_ns = *execution.start_ns;
   kernel.end_ns = *execution.end_ns;
-  kernel.call_ns = execution.enqueue_start_ns.value_or(*execution.start_ns);
+  // A call launches its kernel as it ends.
+  const auto& called_ns =
+      is_open && execution.enqueue_end_ns ? execution.enqueue_end_ns : execution.enqueue_start_ns;
+  kernel.call_ns = std::min(called_ns.value_or(kernel.start_ns), kernel.end_ns);
   own.parts.kernels.push_back(kernel);
   return static_cast<std::uint32_t>(own.parts.kernels.size() - 1);
 }
@@ -410,7 +405,6 @@ void PartsFinder::add_messages(OfThread& own, std::uint32_t index, std::span<con
   const MatchedOperation& operation = facts_.matches().operations[index];
   const match::Communicator& communicator = facts_.matches().communicators[operation.communicator];
   const bool is_uneven = operation.pattern == match::Pattern::kAlltoAllv;  // and changes
-  const bool is_open = is_any_open(executions);
   std::vector<std::pair<std::pair<std::uint32_t, std::uint32_t>, SeenMember>> messages;
   for (std::size_t i = 0; i < parts.size(); ++i) {
     const model::Execution& execution = executions[i];
@@ -423,7 +417,8 @@ void PartsFinder::add_messages(OfThread& own, std::uint32_t index, std::span<con
     const std::uint32_t peer = *execution.peer;
     const std::uint32_t kernel =
         add_kernel(own, index, parts[i], execution,
-                   signature_of(one.func, is_uneven ? 0 : execution.bytes.value_or(0), 2), is_open);
+                   signature_of(one.func, is_uneven ? 0 : execution.bytes.value_or(0), 2),
+                   execution.start_is_latest);
     own.parts.kernels[kernel].group = one.group.value_or(0);
     if (peer != *rank) {
       messages.push_back(
@@ -465,8 +460,8 @@ void PartsFinder::complete(OfThread& own, const MatchedOperation& operation,
       }
       const std::int64_t end_ns =
           alignment.to_host_ns(parts[k].file, *other.end_ns) - alignment.to_host_ns(file, 0);
-      one.start_ns = one.enqueue_start_ns;
-      one.end_ns = model::OptionalNumber(std::max(end_ns, *one.enqueue_start_ns));
+      one.start_ns = one.enqueue_end_ns ? one.enqueue_end_ns : one.enqueue_start_ns;
+      one.end_ns = model::OptionalNumber(std::max(end_ns, *one.start_ns));
       one.times_from = other.times_from;
       one.state = model::State::kCompleted;
       one.start_is_latest = true;

@@ -50,6 +50,10 @@ WhatIf::WhatIf(const Job& job)
     mean_work_ns_ += sum_ns / static_cast<double>(job.ranks.size());
     work_ns_[role] = sum_ns / static_cast<double>(places_.roles()[role].ranks.size());
   }
+  if (std::any_of(job.ranks.begin(), job.ranks.end(),
+                  [](const JobRank& rank) { return rank.hides_work; })) {
+    std::fill(work_ns_.begin(), work_ns_.end(), mean_work_ns_);  // roles cannot be compared
+  }
   if (replay_.is_possible()) {
     own_ns_.resize(job.kernels.size());
     for (std::uint32_t kernel = 0; kernel < own_ns_.size(); ++kernel) {

@@ -4,7 +4,8 @@
 and clean ones: what `ringside stragglers` says of them, compared with the same job simulated without
 the delay.
 
-usage: check_slow_ranks.py RINGSIDE [--seeds N] [--first N] [--ranks N] [--keep DIRECTORY]
+usage: check_slow_ranks.py RINGSIDE [--seeds N] [--first N] [--ranks N] [--times gpu|proxy]
+           [--keep DIRECTORY]
 """
 import argparse
 import json
@@ -58,6 +59,7 @@ def main():
     parser.add_argument("--seeds", type=int, default=4)
     parser.add_argument("--first", type=int, default=1)
     parser.add_argument("--ranks", type=int, default=8)
+    parser.add_argument("--times", default="gpu", choices=("gpu", "proxy"))
     parser.add_argument("--keep", type=pathlib.Path)
     options = parser.parse_args()
     counts = dict.fromkeys(("late", "named", "near", "held", "clean", "quiet",
@@ -69,7 +71,8 @@ def main():
             if not (directory / "truth.json").exists():
                 subprocess.run([sys.executable, HERE / "simulate_job.py", directory, "--pattern",
                                 pattern, "--kind", kind, "--percent", str(percent), "--seed",
-                                str(seed), "--ranks", str(options.ranks)],
+                                str(seed), "--ranks", str(options.ranks), "--times",
+                                options.times],
                                check=True, stdout=subprocess.DEVNULL)
             truth = json.loads((directory / "truth.json").read_text())
             found, findings, sentence = answer_of(options.ringside, directory)

@@ -410,10 +410,10 @@ def write_trace(path, job, rank, offset_ns, boot):
                 "gpu": {"index": rank % options.per_host,
                         "uuid": f"GPU-{rank % options.per_host:08d}", "pci": f"00000000:{rank % options.per_host:02d}:00.0"},
                 "created_ns": start_ns + 10 * MS})
-        if options.times == "proxy":
+        is_seen_late = options.times == "proxy" and func == "Recv"
+        if is_seen_late:
             # Data flows, and so is seen, once the last of those that are needed has come.
-            begin_ns = max(begin_ns, max(operation.arrivals.values()) - 20 * US) \
-                if peer is not None and func == "Recv" else begin_ns
+            begin_ns = max(begin_ns, max(operation.arrivals.values()) - 20 * US)
         args = {"op": number, "context": contexts[communicator.hash],
                 "comm": f"0x{communicator.hash:x}", "rank": communicator.ranks.index(rank),
                 "nranks": len(communicator.ranks)}
@@ -429,6 +429,8 @@ def write_trace(path, job, rank, offset_ns, boot):
         args |= {"channels": 4, "window": 1, "tid": pid, "enqueue_start_ns": call_ns + offset_ns,
                  "enqueue_end_ns": call_ns + CALL_NS + offset_ns, "start_ns": begin_ns + offset_ns,
                  "end_ns": end_ns, "times_from": options.times, "state": "completed"}
+        if is_seen_late:
+            args["start_is_latest"] = True
         out.append({"ph": "b", "cat": "op", "id2": {"local": hex(number)}, "pid": pid, "tid": pid,
                     "ts": (begin_ns + offset_ns) / 1000, "name": func, "args": args})
         out.append({"ph": "e", "cat": "op", "id2": {"local": hex(number)}, "pid": pid, "tid": pid,
