@@ -70,7 +70,7 @@ class Finder {
         subtract_saturating(times.least_wall_ns(), data.bounds.most_ns), 0, times.best_wait_ns);
     times.wait.most_ns = std::max(subtract_saturating(times.most_wall_ns(), data.bounds.least_ns),
                                   times.best_wait_ns);
-    times.waits_for = times.best_wait_ns > 0 ? data.last : RankTimes::kNobody;
+    times.waits_for = times.best_wait_ns > kSameMoment_ns ? data.last : RankTimes::kNobody;
   }
 
   void find_waits() {
@@ -81,15 +81,17 @@ class Finder {
         data.last = i;
       }
     }
+    const bool is_from_root = flow_.flow == Flow::kFromRoot && flow_.root != RankTimes::kNobody;
     if (flow_.root == RankTimes::kNobody) {
       data.best_ns = rows_[data.last].wall_ns();  // by their calls, where they may have come then
-    } else if (flow_.flow == Flow::kFromRoot) {
+    } else if (is_from_root) {
       data.last = flow_.root;
     } else {
       data.last = flow_.root + 1 == count() && count() > 1 ? count() - 2 : count() - 1;
     }
     for (std::uint32_t i = 0; i < count(); ++i) {
       if (rows_[i].shows_time) {
+        data.best_ns = is_from_root ? rows_[i].wall_ns() - rows_[i].best_wait_ns : data.best_ns;
         set_wait(data, rows_[i]);
       } else if (rows_[i].has_execution) {
         rows_[i].wait.most_ns = rows_[i].most_wall_ns();  // only full buffers make it wait
@@ -210,6 +212,7 @@ class Finder {
       }
       const std::int64_t since_root_ns = subtract_saturating(times.end_ns, root.first_seen_ns());
       all_ns.push_back(std::clamp<std::int64_t>(since_root_ns, 0, times.wall_ns()));
+      times.best_wait_ns = times.wall_ns() - all_ns.back();  // until the root came
       // Data may lie in buffers until a rank comes that it is for.
       longest_ns =
           std::max(longest_ns, add_saturating(add_saturating(since_root_ns, root.open_ns), off_ns));

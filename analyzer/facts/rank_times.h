@@ -16,6 +16,9 @@ namespace ringside::facts {
 /// The uncertainty of a host's clock where nothing bounds it.
 inline constexpr std::int64_t kUnknownClock_ns = std::numeric_limits<std::int64_t>::max();
 
+/// Stamps that are closer to each other are the same moment.
+inline constexpr std::int64_t kSameMoment_ns = 8'000;
+
 /// One rank in one operation. Times are on the common clock.
 struct RankTimes {
   static constexpr std::uint32_t kNobody = std::numeric_limits<std::uint32_t>::max();
@@ -40,7 +43,7 @@ struct RankTimes {
   /// 0 of a rank that was not seen to run.
   std::int64_t best_wait_ns = 0;
   Interval wait;  // what that may be
-  /// For whom, as an index into the operation's rows; kNobody if that is 0.
+  /// For whom, as an index into the operation's rows; kNobody if that is no more than a moment.
   std::uint32_t waits_for = kNobody;
 
   /// Its time in the operation as its stamps show it: at most, where it may have come later.

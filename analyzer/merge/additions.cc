@@ -94,11 +94,14 @@ class Adder {
     std::vector<bool> has_begun(has_arrows ? rows.size() : 0);  // by row of the rank waited for
     for (std::size_t i = 0; i < rows.size(); ++i) {
       const facts::RankTimes& row = rows[i];
-      if (row.waits_for == facts::RankTimes::kNobody || row.wait.least_ns == 0 ||
-          rows[row.waits_for].arrival_ns <= row.arrival_ns) {
+      if (row.waits_for == facts::RankTimes::kNobody || row.wait.least_ns == 0) {
         continue;
       }
       const facts::RankTimes& last = rows[row.waits_for];
+      if (subtract_saturating(last.arrival_ns, row.arrival_ns) <=
+          facts::clock_error_ns(row, last)) {
+        continue;
+      }
       const std::int64_t end_ns = std::min(row.end_ns, ends[i].end_ns);
       const std::int64_t until_ns =
           std::min(add_saturating(row.arrival_ns, row.best_wait_ns), end_ns);

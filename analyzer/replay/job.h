@@ -19,8 +19,7 @@
 namespace ringside::replay {
 
 inline constexpr std::uint32_t kNone = std::numeric_limits<std::uint32_t>::max();
-/// Stamps that are closer to each other are the same moment.
-inline constexpr std::int64_t kSameMoment_ns = 8'000;
+using facts::kSameMoment_ns;
 
 /// What operations have in common that are shown in one line.
 struct Kind {

@@ -139,7 +139,7 @@ def check_functions(place):
             assert values["start_ns"] == start_ns and node.start_time_micros == start_ns // 1000
             if node.name == "AllGatherV":
                 assert "comm_type" not in values and "bytes_in" not in values and values["comm_size"] == size
-                assert "wait_ns" not in values or values["wait_ns"] == 0
+                assert values["wait_ns"] == 1000 * late_us * (rank != 2)
                 continue
             kind, given, got, all_of_it = FUNCTIONS[node.name]
             assert values["comm_type"] == chakra_pb2.CollectiveCommType.Value(kind)
@@ -165,7 +165,7 @@ def check_replay(ranks, recorded_us):
     chakra_replay.replay(ranks, is_strict=True)
     ends = chakra_replay.replay(ranks)
     replayed_us = max(ends.values())
-    assert abs(replayed_us - recorded_us) <= recorded_us * 0.01, (replayed_us, recorded_us)
+    assert abs(replayed_us - recorded_us) <= recorded_us * 0.02, (replayed_us, recorded_us)
     return replayed_us
 
 
