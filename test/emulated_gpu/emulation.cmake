@@ -120,6 +120,11 @@ add_executable(nccl_ranks
 target_link_libraries(nccl_ranks PRIVATE emulated_flags emulated_nccl ${CMAKE_DL_LIBS})
 set_target_properties(nccl_ranks PROPERTIES BUILD_RPATH "\$ORIGIN/../lib")
 
+# For driver/locked_ranks.py: an application's library, with lines of its source.
+add_library(waiting_lock MODULE ranks/lock.cc)
+target_link_libraries(waiting_lock PRIVATE emulated_flags)
+target_compile_options(waiting_lock PRIVATE -g)
+
 foreach(version 2 6 7)
   add_library(recorder_v${version} MODULE
     recorder/journal.cc recorder/recorder.cc recorder/recorder_v${version}.cc)
