@@ -28,15 +28,16 @@ using Stack = std::vector<StackFrame>;
 inline constexpr int kStackSamples = 5;
 inline constexpr std::chrono::seconds kStackInterval(1);
 
-/// The stack of the main thread, as `py-spy dump --json` has it; empty if there is none.
+/// The stack of the main thread, as `py-spy dump --json` and the package's show_stacks() have it;
+/// empty if there is none.
 Stack read_py_spy(std::string_view json);
 /// The stack of the first thread, as `eu-stack` and `gdb` have it.
 Stack read_native(std::string_view text);
 
-/// "in all 5 samples in load_batch (train.py:88) < train (train.py:40)": what the samples share, from
-/// the outermost frame inwards, with the innermost of these first. A line that differs is left out.
-/// Where more than half of them share more, as those of a rank that is often late do, ", in 4 of
-/// them in ..." follows.
+/// "in all 5 samples in load_batch (train.py:88) < train (train.py:40)": what the samples share,
+/// from the outermost frame inwards, with the innermost of these first. A line that differs is left
+/// out. Where more than half of them share more, as those of a rank that is often late do, ", in 4
+/// of them in ..." follows.
 std::string where_samples_are(const std::vector<Stack>& samples);
 
 /// Samples these processes of this host, which takes kStackSamples times kStackInterval: of each

@@ -32,6 +32,7 @@ from ._api import (
 )
 from ._place import plugin_path
 from ._profile import Profiler, profile, schedule
+from ._stacks import show_stacks
 
 if _TYPE_CHECKING:
     from . import torch as torch
@@ -62,6 +63,7 @@ __all__ = [
     "profile",
     "push",
     "schedule",
+    "show_stacks",
     "start",
     "status",
     "stop",

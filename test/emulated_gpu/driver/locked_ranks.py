@@ -14,6 +14,8 @@ import sys
 import tempfile
 import time
 
+import nccl_ringside
+
 FLOAT, SUM, COUNT = 7, 0, 65536
 
 
@@ -45,6 +47,7 @@ def unique_id(nccl, rank, path):
 
 
 def run_rank(library, ranks, milliseconds, where, path):
+    nccl_ringside.show_stacks()
     rank = int(os.environ["RANK"])
     nccl = ctypes.CDLL("libnccl.so.2", mode=ctypes.RTLD_GLOBAL)
     cuda = nccl if hasattr(nccl, "cudaMalloc") else ctypes.CDLL("libcudart.so.13")

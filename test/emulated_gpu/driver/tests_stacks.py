@@ -13,6 +13,7 @@ from harness import Job, Skipped, check, print_facts
 
 RANKS = 3
 LATE = 1
+PACKAGE = pathlib.Path(__file__).resolve().parents[3] / "python"
 PROGRAM = pathlib.Path(__file__).parent / "locked_ranks.py"
 IN_LOCK = re.compile(rf"Rank {LATE} \(process \d+\) was in .*mutex_lock.* < take_batch\b.* \(by [^)]*\b(eu-stack|gdb)\b")
 
@@ -21,7 +22,7 @@ def start(setup, milliseconds, where):
     libraries = pathlib.Path(setup.ranks_program).parent.parent / "lib"
     folders = [setup.nccl_folder, libraries] if setup.nccl_folder else [libraries]
     return Job(setup, ranks=RANKS, timeout=200, RINGSIDE_JOB=f"locked-{os.getpid()}",
-               LD_LIBRARY_PATH=":".join(map(str, folders)),
+               PYTHONPATH=str(PACKAGE), LD_LIBRARY_PATH=":".join(map(str, folders)),
                command=(sys.executable, str(PROGRAM), str(libraries / "libwaiting_lock.so"), str(RANKS), str(LATE),
                         str(milliseconds), where))
 
@@ -64,6 +65,9 @@ def locked(setup):
     check(found["finding"] == "stuck" and found["idle_ranks"] == [LATE], f"stuck: {found}")
     said = setup.run_analyzer("hang", "--ring-dir", setup.rings, expected=(1,)).splitlines()
     check(said[0].startswith(f"Rank {LATE} ") and IN_LOCK.match(said[1]), f"stuck: {said[:3]}")
+    tool = "py-spy" if shutil.which("py-spy") else "show_stacks"
+    check(re.search(rf"in load_batch \(locked_ranks.py:\d+\) < run_rank .* < main .*\(by {tool}; .* natively in", said[1]),
+          f"without the lines of Python: {said[1]}")
     print(said[1])
     if shutil.which("gdb"):
         # eu-stack is not everywhere.
