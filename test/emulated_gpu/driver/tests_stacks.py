@@ -48,9 +48,12 @@ def locked(setup):
     job.kill()
     check(found["finding"] == "start_up" and found["sentence"].startswith("None of 3 processes has a communicator"),
           f"a rank hangs in start-up: {found}")
-    check(any(map(IN_LOCK.match, stacks)) and sum("bootstrapInit" in one or "libnccl.so" in one for one in stacks) == RANKS - 1 and
-          re.search(rf"Rank {LATE} \(process \d+\) is in no call of the start-up .*, in which 2 ranks wait", stacks[-1]),
-          f"in start-up: {stacks}")
+    check(any(map(IN_LOCK.match, stacks)), f"in start-up: {stacks}")
+    # gdb does not find the way out of the library that redirect_wheel.py makes, which has no sections.
+    if shutil.which("eu-stack") or not setup.nccl_folder:
+        check(sum(bool(re.search("nccl[A-Z]|libnccl.so", one)) for one in stacks[:-1]) == RANKS - 1 and
+              re.search(rf"Rank {LATE} \(process \d+\) is in no call of the start-up .*, in which 2 ranks wait",
+                        stacks[-1]), f"in start-up: {stacks}")
 
     setup.start_anew("late")
     job = start(setup, 200, "loop")
