@@ -215,7 +215,9 @@ class Sampler {
   void run() {
     const std::string pid = std::to_string(pid_);
     bool goes_on = is_looked_at();
-    for (int i = 0; i < kStackSamples && goes_on; ++i) {
+    // On a busy machine a few samples in time are better than all of them too late.
+    const auto until = begin_ + 2 * kStackSamples * kStackInterval;
+    for (int i = 0; i < kStackSamples && goes_on && std::chrono::steady_clock::now() < until; ++i) {
       const auto next = std::chrono::steady_clock::now() + kStackInterval;
       const bool has_lines = python_.take(pid);
       // A line of Python may wait in a library.
