@@ -49,6 +49,7 @@ std::optional<ProcessStatus> read_status(const Object& object) {
   status.mask_changed =
       object["mask_changed"].get_bool().get(status.mask_changed) == simdjson::SUCCESS &&
       status.mask_changed;
+  take_if_there(object, "callbacks", status.callbacks);
   take_if_there(object, "rank", status.rank);
   take_if_there(object, "start_at_realtime_ns", status.start_at_realtime_ns);
   take_if_there(object, "start_duration_ns", status.start_duration_ns);

@@ -66,6 +66,7 @@ std::string top_as_table(const std::vector<LiveRow>& rows) {
                            {"which", "", false},
                            {"in flight", "", true},
                            {"in flight", "bytes", true},
+                           {"quiet", "s", true},
                            {"state", "", false},
                            {"communicator", "", false},
                            {"operations", "1/s", true},
@@ -85,6 +86,7 @@ std::string top_as_table(const std::vector<LiveRow>& rows) {
                    of != nullptr ? oldest_text(*of) : kNotKnown,
                    of != nullptr ? std::to_string(of->in_flight_operations) : kNotKnown,
                    of != nullptr ? report::human_bytes(of->in_flight_bytes) : kNotKnown,
+                   number_cell(row.quiet_s, 1, 1),
                    reply.status ? launch::printable(status.state) : "no answer",
                    of != nullptr ? communicator_text(*of) : kNotKnown,
                    number_cell(row.operations_per_s, 1, 1),
@@ -118,6 +120,7 @@ std::string top_as_json(const std::vector<LiveRow>& rows) {
       json.text("host", launch::printable(reply.endpoint.host));
     }
     add_integer(json, "dropped", row.dropped);
+    add_number(json, "quiet_s", row.quiet_s);
     if (const LiveCommunicator* const of = row.communicator; of != nullptr) {
       constexpr int kDecimals = 6;
       json.text("communicator", launch::printable(of->comm));

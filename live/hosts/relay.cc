@@ -444,7 +444,7 @@ std::vector<std::vector<Evidence>> stacks_on(
     const Hosts& hosts,
     const std::vector<std::pair<std::string, std::vector<std::int64_t>>>& pids_of_hosts) {
   Hosts asked = hosts;
-  asked.timeout += 2 * kStackSamples * kStackInterval;
+  asked.timeout += 4 * kStackSamples * kStackInterval;
   std::vector<std::pair<std::string, std::string>> inputs;
   for (const auto& [host, pids] : pids_of_hosts) {
     Texts request = {std::string(kStacks), "0"};

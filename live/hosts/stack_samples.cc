@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdlib>
+#include <map>
 #include <optional>
 #include <sstream>
 #include <thread>
@@ -50,22 +51,153 @@ std::optional<double> processor_time_s(std::int64_t pid) {
   return ticks / static_cast<double>(sysconf(_SC_CLK_TCK));
 }
 
+// Reads the symbols of the libraries that are in the stack, and of no others: PyTorch's largest
+// alone take ten seconds. What calls them is left out.
+constexpr char kOfStack[] = R"(python
+import re
+read = set()
+frame, depth = gdb.newest_frame(), 0
+while frame is not None and depth < 256:
+  name = gdb.solib_name(frame.pc())
+  if name and name not in read:
+    if "libtorch_c" in name:
+      break
+    read.add(name)
+    gdb.execute("sharedlibrary " + re.sub("[^a-zA-Z0-9_/]", ".", name), to_string=True)
+    frame, depth = gdb.newest_frame(), 0
+  else:
+    frame, depth = frame.older(), depth + 1
+gdb.execute("bt %d" % max(depth, 1)))";
+
+// Frames that so many of the samples share, the outermost first.
+struct Shared {
+  Stack frames;
+  std::vector<const Stack*> samples;
+};
+
+Shared shared_by(const std::vector<Stack>& samples, std::size_t least) {
+  const auto file = [](const StackFrame& frame) {
+    return frame.place.substr(0, frame.place.rfind(':'));
+  };
+  Shared shared;
+  for (const Stack& sample : samples) {
+    shared.samples.push_back(&sample);
+  }
+  for (std::size_t depth = 1;; ++depth) {
+    std::map<std::pair<std::string, std::string>, std::vector<const Stack*>> groups;
+    for (const Stack* const sample : shared.samples) {
+      if (depth <= sample->size()) {
+        const StackFrame& frame = (*sample)[sample->size() - depth];
+        groups[{frame.function, file(frame)}].push_back(sample);
+      }
+    }
+    const auto most = std::max_element(groups.begin(), groups.end(), [](auto& a, auto& b) {
+      return a.second.size() < b.second.size();
+    });
+    if (most == groups.end() || most->second.size() < least) {
+      return shared;
+    }
+    shared.samples = most->second;
+    const auto frame = [&](const Stack* sample) { return (*sample)[sample->size() - depth]; };
+    const StackFrame first = frame(shared.samples.front());
+    const bool is_one_line =
+        std::all_of(shared.samples.begin(), shared.samples.end(),
+                    [&](const Stack* sample) { return frame(sample) == first; });
+    shared.frames.push_back({first.function, is_one_line ? first.place : file(first)});
+  }
+}
+
+// The innermost of the frames from this one on, the innermost first.
+std::string frames_text(const Stack& frames, std::size_t from) {
+  std::string text;
+  for (std::size_t i = frames.size(); i > from && frames.size() - i < kMostFrames; --i) {
+    const StackFrame& frame = frames[i - 1];
+    text += (text.empty() ? "" : " < ") + frame.function +
+            (frame.place.empty() ? "" : " (" + frame.place + ')');
+  }
+  return text + (frames.size() - from > kMostFrames ? " < ..." : "");
+}
+
+// Asks nccl_ringside.show_stacks() of the process; a container may have one of the same number.
+constexpr char kShown[] = R"(import socket, struct, sys
+try:
+  s = socket.socket(socket.AF_UNIX)
+  s.settimeout(2)
+  s.connect("\0ringside-stacks-" + sys.argv[1])
+  peer = s.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12)
+  if struct.unpack("3i", peer)[0] == int(sys.argv[1]):
+    print("".join(iter(lambda: s.recv(65536).decode(), "")))
+except OSError:
+  pass)";
+
 struct Tool {
   const char* name;
   bool stops;                      // the process, meanwhile
-  bool is_slow_for_python;         // and stops it for half a minute: its libraries are large
   std::vector<std::string> words;  // then the process
   Stack (*read)(std::string_view output);
 };
 
-const std::vector<Tool>& tools() {
-  static const std::vector<Tool> all = {
-      {"py-spy", false, false, {"py-spy", "dump", "--json", "--nonblocking", "--pid"}, read_py_spy},
-      {"eu-stack", true, false, {"eu-stack", "-1", "-p"}, read_native},
-      {"gdb", true, true, {"gdb", "-nx", "-batch", "-ex", "bt", "-p"}, read_native},
-  };
-  return all;
+const std::vector<Tool>& tools(bool is_python) {
+  static const std::vector<Tool> python = {
+      {"py-spy", false, {"py-spy", "dump", "--json", "--nonblocking", "--pid"}, read_py_spy},
+      {"show_stacks", false, {"python3", "-c", kShown}, read_py_spy}};
+  static const std::vector<Tool> native = {
+      {"eu-stack", true, {"eu-stack", "-1", "-m", "-p"}, read_native},
+      {"gdb",
+       true,
+       {"gdb", "-nx", "-batch", "-iex", "set auto-solib-add off", "-ex", kOfStack, "-p"},
+       read_native}};
+  return is_python ? python : native;
 }
+
+// The samples of one language.
+class Samples {
+ public:
+  explicit Samples(bool is_python) : tools_(tools(is_python)) {}
+
+  /// False if another sample would give nothing, either.
+  bool take(const std::string& pid) {
+    for (; tool_ < tools_.size(); ++tool_) {
+      const Tool& tool = tools_[tool_];
+      std::vector<HostCommand> commands(1);
+      std::vector<std::string>& words = commands[0].words;
+      if (tool.stops) {
+        words = {"/bin/sh", "-c", kGuard, "sh", pid};
+      }
+      words.insert(words.end(), tool.words.begin(), tool.words.end());
+      words.push_back(pid);
+      run_all(commands, 1, kMostTime);
+      Stack stack = tool.read(commands[0].output);
+      if (!stack.empty()) {
+        stacks_.push_back(std::move(stack));
+        return true;
+      }
+      if (!stacks_.empty()) {
+        return true;  // a thread that moves cannot always be read
+      }
+      const std::string& said = commands[0].errors;
+      lacks_rights_ = lacks_rights_ || said.find("ermission denied") != std::string::npos ||
+                      said.find("ermission Denied") != std::string::npos ||
+                      said.find("not permitted") != std::string::npos;
+      troubles_ += (troubles_.empty() ? "" : "; ") + std::string(tool.name) + ' ' +
+                   (commands[0].error.empty() ? "shows no stack" : commands[0].error);
+    }
+    return false;
+  }
+
+  bool is_empty() const { return stacks_.empty(); }
+  bool lacks_rights() const { return lacks_rights_ && is_empty(); }
+  const std::string& troubles() const { return troubles_; }
+  const char* tool() const { return tools_[tool_].name; }
+  std::string where() const { return where_samples_are(stacks_); }
+
+ private:
+  const std::vector<Tool>& tools_;
+  std::size_t tool_ = 0;  // the first that works
+  std::vector<Stack> stacks_;
+  std::string troubles_;
+  bool lacks_rights_ = false;  // a tool said so
+};
 
 class Sampler {
  public:
@@ -80,85 +212,68 @@ class Sampler {
     is_python_ = maps.find("python") != std::string::npos;
   }
 
-  /// False if another sample would give nothing, either.
-  bool take() {
-    if (!reason_.empty()) {
-      return false;
+  void run() {
+    const std::string pid = std::to_string(pid_);
+    bool goes_on = is_looked_at();
+    // On a busy machine a few samples in time are better than all of them too late.
+    const auto until = begin_ + 2 * kStackSamples * kStackInterval;
+    for (int i = 0; i < kStackSamples && goes_on && std::chrono::steady_clock::now() < until; ++i) {
+      const auto next = std::chrono::steady_clock::now() + kStackInterval;
+      const bool has_lines = python_.take(pid);
+      // A line of Python may wait in a library.
+      goes_on = (has_lines && !is_python_) || native_.take(pid) || has_lines;
+      if (goes_on) {
+        std::this_thread::sleep_until(next);
+      }
     }
-    for (; tool_ < tools().size(); ++tool_) {
-      const Tool& tool = tools()[tool_];
-      if (tool.is_slow_for_python && is_python_) {
-        continue;
-      }
-      const std::string pid = std::to_string(pid_);
-      std::vector<HostCommand> commands(1);
-      std::vector<std::string>& words = commands[0].words;
-      if (tool.stops) {
-        words = {"/bin/sh", "-c", kGuard, "sh", pid};
-      }
-      words.insert(words.end(), tool.words.begin(), tool.words.end());
-      words.push_back(pid);
-      run_all(commands, 1, kMostTime);
-      Stack stack = tool.read(commands[0].output);
-      if (!stack.empty()) {
-        samples_.push_back(std::move(stack));
-        return true;
-      }
-      if (!samples_.empty()) {
-        return true;  // a thread that moves cannot always be read
-      }
-      const std::string& said = commands[0].errors;
-      lacks_rights_ = lacks_rights_ || said.find("ermission denied") != std::string::npos ||
-                      said.find("ermission Denied") != std::string::npos ||
-                      said.find("not permitted") != std::string::npos;
-      troubles_ += (troubles_.empty() ? "" : "; ") + std::string(tool.name) + ' ' +
-                   (commands[0].error.empty() ? "shows no stack" : commands[0].error);
-    }
-    return false;
+    end_ = std::chrono::steady_clock::now();
+    end_s_ = processor_time_s(pid_);
   }
 
   std::int64_t pid() const { return pid_; }
   bool is_looked_at() const { return reason_.empty(); }
-  bool has_stack() const { return !samples_.empty(); }
-  bool lacks_rights() const { return lacks_rights_ && samples_.empty(); }
+  bool has_stack() const { return !python_.is_empty() || !native_.is_empty(); }
+  bool lacks_rights() const {
+    return !has_stack() && (python_.lacks_rights() || native_.lacks_rights());
+  }
 
   Evidence result() const {
     if (!reason_.empty()) {
       return {"stack", "", "was not looked at: " + reason_};
     }
-    const auto end_s = processor_time_s(pid_);
-    const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin_;
+    const std::chrono::duration<double> took = end_ - begin_;
     std::string used;
-    if (begin_s_ && end_s && took >= kStackInterval) {
-      used = " used " + report::fixed(100 * (*end_s - *begin_s_) / took.count(), 0) +
+    if (begin_s_ && end_s_ && took >= kStackInterval) {
+      used = " used " + report::fixed(100 * (*end_s_ - *begin_s_) / took.count(), 0) +
              " % of a processor";
     }
-    if (samples_.empty()) {
+    const std::string advice = is_python_ && python_.is_empty()
+                                   ? "; for lines of Python: pip install py-spy there, or "
+                                     "nccl_ringside.show_stacks() in the "
+                                     "program"
+                                   : "";
+    if (!has_stack()) {
       return {"stack", "",
-              (used.empty() ? "" : used.substr(1) + ", and ") + "shows no stack: " + troubles_ +
-                  (is_python_ ? "; for lines of Python: pip install py-spy there" : "")};
+              (used.empty() ? "" : used.substr(1) + ", and ") +
+                  "shows no stack: " + python_.troubles() + "; " + native_.troubles() + advice};
     }
-    const std::string count = std::to_string(samples_.size());
-    const std::string frames = shared_frames(samples_);
-    return {"stack",
-            (frames.empty() ? "was elsewhere in each of " + count + " samples"
-                            : "was in all " + count + " samples in " + frames) +
-                " (by " + tools()[tool_].name + (used.empty() ? "" : "; it" + used) +
-                (is_python_ && tool_ > 0 ? "; for lines of Python: pip install py-spy there" : "") +
-                ")\n",
-            ""};
+    const Samples& first = python_.is_empty() ? native_ : python_;
+    std::string text = "was " + first.where() + " (by " + first.tool() +
+                       (used.empty() ? "" : "; it" + used) + advice + ')';
+    if (!python_.is_empty() && !native_.is_empty()) {
+      text += ", natively " + native_.where() + " (by " + native_.tool() + ')';
+    }
+    return {"stack", text + '\n', ""};
   }
 
  private:
   std::int64_t pid_;
-  std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
-  std::optional<double> begin_s_;
+  std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now(), end_;
+  std::optional<double> begin_s_, end_s_;
   bool is_python_ = false;
-  std::size_t tool_ = 0;  // the first that works
-  std::vector<Stack> samples_;
+  Samples python_{true};
+  Samples native_{false};
   std::string reason_;
-  std::string troubles_;
-  bool lacks_rights_ = false;  // a tool said so
 };
 
 }  // namespace
@@ -202,7 +317,7 @@ Stack read_native(std::string_view text) {
   std::istringstream lines{std::string(text)};
   for (std::string line; std::getline(lines, line);) {
     // "#1  0x00007f04 in function (arguments) at /source/file.c:12", or without " in " and behind
-    // the name "@@GLIBC_2.3" or " - 1".
+    // the name "@@GLIBC_2.3", " - 1" and " - /the/library".
     if (!line.starts_with('#')) {
       continue;
     }
@@ -217,48 +332,39 @@ Stack read_native(std::string_view text) {
     if (begin == std::string::npos) {
       continue;
     }
-    StackFrame& frame = stack.emplace_back();
-    frame.function = line.substr(begin, line.find_first_of("@(", begin) - begin);
-    frame.function.erase(frame.function.find(" - ") == std::string::npos
-                             ? frame.function.find_last_not_of(' ') + 1
-                             : frame.function.find(" - "));
+    StackFrame frame;
+    const std::size_t end = std::min(line.find_first_of("@(", begin), line.find(" - ", begin - 1));
+    frame.function = line.substr(begin, end < begin ? 0 : end - begin);
+    frame.function.erase(frame.function.find_last_not_of(' ') + 1);
     if (const std::size_t at = line.rfind(" at "); at != std::string::npos) {
       frame.place = launch::base_name(line.substr(at + 4));
     }
+    if (frame.function.empty() || frame.function == "??") {
+      const std::size_t library = line.rfind('/');  // whose names have been stripped
+      frame.function = library == std::string::npos ? "?" : line.substr(library + 1);
+      if (!stack.empty() && stack.back() == frame) {
+        continue;
+      }
+    }
+    stack.push_back(std::move(frame));
   }
   return stack;
 }
 
-std::string shared_frames(const std::vector<Stack>& samples) {
-  Stack shared;  // the outermost first
-  const auto at = [](const Stack& stack, std::size_t depth) -> const StackFrame* {
-    return depth < stack.size() ? &stack[stack.size() - 1 - depth] : nullptr;
-  };
-  const auto file = [](const StackFrame& frame) {
-    return frame.place.substr(0, frame.place.rfind(':'));
-  };
-  for (std::size_t depth = 0; !samples.empty(); ++depth) {
-    const StackFrame* const first = at(samples.front(), depth);
-    const bool is_shared =
-        first != nullptr && std::all_of(samples.begin(), samples.end(), [&](const Stack& stack) {
-          const StackFrame* const one = at(stack, depth);
-          return one != nullptr && one->function == first->function && file(*one) == file(*first);
-        });
-    if (!is_shared) {
-      break;
-    }
-    const bool is_one_line = std::all_of(samples.begin(), samples.end(), [&](const Stack& stack) {
-      return *at(stack, depth) == *first;
-    });
-    shared.push_back({first->function, is_one_line ? first->place : file(*first)});
-  }
+std::string where_samples_are(const std::vector<Stack>& samples) {
+  const std::string count = std::to_string(samples.size());
+  const Shared by_all = shared_by(samples, samples.size());
+  const Shared by_most = shared_by(samples, samples.size() / 2 + 1);
   std::string text;
-  for (std::size_t i = 0; i < shared.size() && i < kMostFrames; ++i) {
-    const StackFrame& frame = shared[shared.size() - 1 - i];
-    text += (i == 0 ? "" : " < ") + frame.function +
-            (frame.place.empty() ? "" : " (" + frame.place + ')');
+  if (!by_all.frames.empty()) {
+    text = "in all " + count + " samples in " + frames_text(by_all.frames, 0);
   }
-  return text + (shared.size() > kMostFrames ? " < ..." : "");
+  if (by_most.frames.size() > by_all.frames.size()) {
+    text += (text.empty() ? "in " : ", in ") + std::to_string(by_most.samples.size()) + " of " +
+            (text.empty() ? count + " samples" : "them") + " in " +
+            frames_text(by_most.frames, by_all.frames.size());
+  }
+  return text.empty() ? "elsewhere in each of " + count + " samples" : text;
 }
 
 std::vector<Evidence> sample_stacks(const std::vector<std::int64_t>& pids) {
@@ -275,17 +381,11 @@ std::vector<Evidence> sample_stacks(const std::vector<std::int64_t>& pids) {
       parents.push_back(i);
     }
   }
-  bool goes_on = true;
-  for (int i = 0; i < kStackSamples && goes_on; ++i) {
-    const auto next = std::chrono::steady_clock::now() + kStackInterval;
-    goes_on = false;
-    for (Sampler& sampler : samplers) {
-      goes_on = sampler.take() || goes_on;
-    }
-    if (goes_on) {
-      std::this_thread::sleep_until(next);
-    }
+  std::vector<std::jthread> threads;
+  for (Sampler& sampler : samplers) {
+    threads.emplace_back(&Sampler::run, &sampler);
   }
+  threads.clear();
   std::vector<Evidence> evidence;
   for (std::size_t i = 0; i < samplers.size(); ++i) {
     const bool is_child = i >= pids.size();

@@ -83,7 +83,7 @@ std::string Exporter::scrape(MetricsForm form, std::string_view resource) {
       } else if (!known.insert(metrics->labels()).second) {
         ++errors_[kDouble];
       } else {
-        metrics->add_to(page);
+        metrics->add_to(page, events_);
         ++states.answered;
       }
     }

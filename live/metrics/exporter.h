@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "live/exchange.h"
+#include "live/last_events.h"
 #include "live/metrics/finding_metrics.h"
 #include "live/metrics/metrics_page.h"
 
@@ -45,6 +46,7 @@ class Exporter {
 
   const Options options_;
   std::array<std::atomic<std::uint64_t>, kErrors> errors_{};
+  LastEvents events_;
 };
 
 }  // namespace ringside::live

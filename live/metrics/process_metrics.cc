@@ -180,10 +180,17 @@ std::optional<ProcessMetrics> ProcessMetrics::read(const Reply& reply, uid_t own
   return made;
 }
 
-void ProcessMetrics::add_to(MetricsPage& page) const {
+void ProcessMetrics::add_to(MetricsPage& page, LastEvents& events) const {
   add_series(page);
   add_in_flight(page);
   add_process(page);
+  const double quiet_s = events.look(labels_, produced_, realtime_ns_);
+  if (is_recording_) {
+    page.family("ringside_quiet_seconds", "gauge",
+                "Time without a call of NCCL, at the least: since a scrape first found this state.",
+                "seconds");
+    page.sample(labels_, quiet_s);
+  }
 }
 
 void ProcessMetrics::add_series(MetricsPage& page) const {

@@ -16,6 +16,7 @@
 #include <sys/types.h>
 #include <vector>
 
+#include "live/last_events.h"
 #include "live/metrics/metrics_page.h"
 #include "live/process_status.h"
 
@@ -36,7 +37,8 @@ class ProcessMetrics {
   /// same.
   const std::string& labels() const { return labels_; }
 
-  void add_to(MetricsPage& page) const;
+  /// `events`: of the scrapes before.
+  void add_to(MetricsPage& page, LastEvents& events) const;
 
  private:
   struct Sums {

@@ -65,6 +65,14 @@ bool is_recording(const LiveProcess& process) {
   return process.reply.status && process.reply.status->state == "recording";
 }
 
+std::optional<double> look_for_events(const std::string& path, const LiveProcess& process,
+                                      LastEvents& events) {
+  const auto& status = process.reply.status;
+  return process.sample && is_recording(process) && status->callbacks
+             ? std::optional(events.look(path, *status->callbacks, process.sample->time_ns))
+             : std::nullopt;
+}
+
 bool comes_before(const LiveRow& a, const LiveRow& b) {
   const auto key = [](const LiveRow& row) {
     static const LiveCommunicator none;
@@ -122,11 +130,16 @@ LiveProcesses live_processes(std::vector<Reply> replies) {
   return processes;
 }
 
-std::vector<LiveRow> rates_between(const LiveProcesses& before, const LiveProcesses& after) {
+std::vector<LiveRow> rates_between(const LiveProcesses& before, const LiveProcesses& after,
+                                   LastEvents& events) {
   std::vector<LiveRow> rows;
+  for (const auto& [path, process] : before) {
+    look_for_events(path, process, events);
+  }
   for (const auto& [path, process] : after) {
     LiveRow row;
     row.process = &process;
+    row.quiet_s = look_for_events(path, process, events);
     const auto earlier = before.find(path);
     const bool has_earlier = process.sample && earlier != before.end() && earlier->second.sample &&
                              earlier->second.sample->time_ns < process.sample->time_ns;

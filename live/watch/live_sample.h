@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "live/last_events.h"
 #include "live/process_status.h"
 
 namespace ringside::live {
@@ -59,10 +60,13 @@ struct LiveRow {
   /// whose execution was seen.
   std::optional<double> busbw_bytes_per_s;
   std::optional<std::uint64_t> dropped;  ///< callbacks of the process, in the interval
+  /// Since its last event of NCCL, at the least (LastEvents); none while nothing is recorded.
+  std::optional<double> quiet_s;
 };
 
 /// Sorted by communicator, rank, host and process. Points into `after`.
-std::vector<LiveRow> rates_between(const LiveProcesses& before, const LiveProcesses& after);
+std::vector<LiveRow> rates_between(const LiveProcesses& before, const LiveProcesses& after,
+                                   LastEvents& events);
 
 }  // namespace ringside::live
 

@@ -36,6 +36,7 @@ from ._profile import Profiler, profile, schedule
 if _TYPE_CHECKING:
     from . import torch as torch
     from ._load import Traces, load
+    from ._stacks import show_stacks
 
 
 # What most programs do without is imported when it is used.
@@ -44,6 +45,8 @@ def __getattr__(name: str) -> _Any:
         return _importlib.import_module(".torch", __name__)
     if name in ("Traces", "load"):
         return getattr(_importlib.import_module("._load", __name__), name)
+    if name == "show_stacks":
+        return _importlib.import_module("._stacks", __name__).show_stacks
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 __all__ = [
@@ -62,6 +65,7 @@ __all__ = [
     "profile",
     "push",
     "schedule",
+    "show_stacks",
     "start",
     "status",
     "stop",

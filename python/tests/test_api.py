@@ -227,3 +227,20 @@ def test_status_has_the_layout_of_the_header(run: Run) -> None:
     assert job.answer[0].startswith(str(job.directory / "traces" / "ringside."))
     assert job.answer[1:] == [False, 0, True, 0, False]
     assert len(named(job.trace(), "ringside_window")) >= 1
+
+
+def test_another_process_can_ask_where_the_main_thread_is(run: Run) -> None:
+    job = run(
+        r"""
+        import json, os, socket
+        import nccl_ringside
+        served = [nccl_ringside.show_stacks(), nccl_ringside.show_stacks()]
+        def ask():
+            with socket.socket(socket.AF_UNIX) as asked:
+                asked.connect(f"\0ringside-stacks-{os.getpid()}")
+                return json.loads(b"".join(iter(lambda: asked.recv(65536), b"")))
+        thread, = ask()
+        print(json.dumps([served, thread["thread_name"], [one["name"] for one in thread["frames"]][-2:]]))
+        """
+    )
+    assert job.answer == [[True, True], "MainThread", ["ask", "<module>"]]

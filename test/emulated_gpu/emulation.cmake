@@ -22,7 +22,7 @@ endfunction()
 
 add_library(emulated_cuda SHARED
   cuda/activity.cc cuda/device.cc cuda/driver.cc cuda/driver_modules.cc cuda/event.cc
-  cuda/kernel.cc cuda/log.cc cuda/memory.cc cuda/stream.cc)
+  cuda/kernel.cc cuda/log.cc cuda/memory.cc cuda/stream.cc cuda/graph.cc)
 target_link_libraries(emulated_cuda PRIVATE emulated_flags)
 set_versioned_name(emulated_cuda cuda 1)
 
@@ -116,9 +116,14 @@ add_executable(nccl_ranks
   ranks/board.cc ranks/buffer.cc ranks/call_log.cc ranks/collectives.cc ranks/environment.cc
   ranks/job.cc ranks/main.cc ranks/options.cc ranks/process.cc ranks/rank.cc
   ranks/scenario_burst.cc ranks/scenario_mix.cc ranks/scenario_sweep.cc ranks/scenario_train.cc
-  ranks/scenario_windows.cc ranks/scenarios.cc ranks/tagged.cc)
+  ranks/scenario_windows.cc ranks/scenarios.cc ranks/tagged.cc ranks/scenario_graph.cc)
 target_link_libraries(nccl_ranks PRIVATE emulated_flags emulated_nccl ${CMAKE_DL_LIBS})
 set_target_properties(nccl_ranks PROPERTIES BUILD_RPATH "\$ORIGIN/../lib")
+
+# For driver/locked_ranks.py: an application's library, with lines of its source.
+add_library(waiting_lock MODULE ranks/lock.cc)
+target_link_libraries(waiting_lock PRIVATE emulated_flags)
+target_compile_options(waiting_lock PRIVATE -g)
 
 foreach(version 2 6 7)
   add_library(recorder_v${version} MODULE

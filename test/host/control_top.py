@@ -36,6 +36,7 @@ def top(case):
     print(one)
     require(one["oldest_seq"] == operation.call["seqNumber"] and one["in_flight_operations"] == 1 and
             one["in_flight_bytes"] > 0 and one["oldest_age_ns"] > 500_000_000, f"in flight: {one}")
+    require(one["quiet_s"] >= 0.4, f"nothing is called: {one}")
     require(one["busbw_bytes_per_s"] is None, f"while it stands still: {one}")
     require(one["rank"] == operation.communicator["rank"] and one["dropped"] == 0, f"{one}")
     wait_for(lambda: any(row.get("operations_per_s") for row in rows("--interval", "0.3")),

@@ -105,7 +105,8 @@ def lines_of_true(text):
     """Without what changes from scrape to scrape, and the exporter's own."""
     return [line for line in text.splitlines() if line.startswith("ringside_") and
             not line.startswith(("ringside_exporter_", "ringside_watch_", "ringside_written_",
-                                 "ringside_drain_", "ringside_trace_bytes", "ringside_callbacks"))]
+                                 "ringside_drain_", "ringside_trace_bytes", "ringside_callbacks",
+                                 "ringside_quiet_"))]
 
 
 def check_page(text, what, check_with_promtool):

@@ -104,6 +104,9 @@ def check_text(jobs, address):
                 func = re.search(r'func="(\w+)"', labels)[1]
                 found[func] = found.get(func, 0) + value
         require(found == functions, f"{found}, not {functions}")
+        # Both have made their last call.
+        wait_for("the time without a call grows", 60,
+                 lambda: samples(get(address), "ringside_quiet_seconds")[own] > 0.5)
     opened = get(address, accept="application/openmetrics-text")
     require(opened.endswith("# EOF\n") and opened.count("# EOF") == 1, "no OpenMetrics")
     require(opened.count("# TYPE ringside_operations counter\n") == 1, "a family stands twice")

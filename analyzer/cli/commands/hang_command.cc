@@ -297,7 +297,7 @@ void add_hang(CLI::App& app, Chosen& chosen) {
   command->add_flag(
       "--no-samples", options->has_no_samples,
       "Of a running job: do not look at the stacks of the ranks at fault, which takes "
-      "ten seconds");
+      "five seconds");
   add_process_options(*command, options->live);
   add_host_options(*command, options->live.hosts);
   set_command(

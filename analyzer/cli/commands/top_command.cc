@@ -177,6 +177,7 @@ ExitStatus run_top(const TopOptions& options) {
   const bool is_watched = is_table && !options.once && isatty(STDOUT_FILENO) == 1;
   const Screen screen(is_watched);
   Keys keys(is_watched);
+  live::LastEvents events;
   live::LiveProcesses before = live::live_processes(std::move(chosen.replies));
   while (true) {
     wait_s(options.interval_s, keys);
@@ -191,7 +192,7 @@ ExitStatus run_top(const TopOptions& options) {
       print_launch_notes("top", chosen.notes);  // why nobody answers now who did a moment ago
     }
     live::LiveProcesses after = live::live_processes(std::move(chosen.replies));
-    const std::vector<live::LiveRow> rows = live::rates_between(before, after);
+    const std::vector<live::LiveRow> rows = live::rates_between(before, after, events);
     const std::string text =
         is_table ? heading(after.size(), rows) + live::top_as_table(rows) : live::top_as_json(rows);
     if (!screen.show(text)) {

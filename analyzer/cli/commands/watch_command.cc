@@ -261,6 +261,9 @@ class Watch {
       }
       if (is_stuck) {
         stuck.push_back(std::move(finding));
+      } else if (finding.kind == live::WatchFinding::Kind::kLate && !finding.ends &&
+                 !options_.has_no_evidence) {
+        start_sampling(finding, stacks_of_late(choice_, finding, processes));
       }
     }
     return tell_verdicts(std::move(stuck), processes);

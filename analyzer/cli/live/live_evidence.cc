@@ -171,6 +171,16 @@ std::vector<live::WatchEvidence> StacksToTake::take() const {
   return evidence;
 }
 
+void StacksToTake::add(const live::Reply& reply, bool is_waiting) {
+  const std::string name = "process " + std::to_string(reply.status->pid);
+  const auto rank = reply.status->rank;
+  processes[reply.endpoint.host].push_back(
+      {reply.status->pid,
+       (rank ? "Rank " + std::to_string(*rank).append(" (").append(name).append(")") : name) +
+           (is_waiting ? ", which waits," : ""),
+       is_waiting});
+}
+
 StacksToTake stacks_to_take(const live::Choice& choice, const std::vector<live::Reply>& replies,
                             const model::Traces& traces, const HangAnswer& answer) {
   StacksToTake stacks{choice.hosts ? *choice.hosts : live::this_host(), {}, false};
@@ -180,13 +190,7 @@ StacksToTake stacks_to_take(const live::Choice& choice, const std::vector<live::
       return one.status && one.status->pid == process.pid && one.status->host == process.host;
     });
     if (reply != replies.end()) {
-      const std::string name = "process " + std::to_string(process.pid);
-      const auto rank = reply->status->rank;
-      stacks.processes[reply->endpoint.host].push_back(
-          {process.pid,
-           (rank ? "Rank " + std::to_string(*rank).append(" (").append(name).append(")") : name) +
-               (is_waiting ? ", which waits," : ""),
-           is_waiting});
+      stacks.add(*reply, is_waiting);
     }
   };
   for (const std::uint32_t file : answer.at_fault) {
@@ -194,6 +198,23 @@ StacksToTake stacks_to_take(const live::Choice& choice, const std::vector<live::
   }
   if (answer.waiting) {
     add(*answer.waiting, true);
+  }
+  return stacks;
+}
+
+StacksToTake stacks_of_late(const live::Choice& choice, const live::WatchFinding& finding,
+                            const live::LiveProcesses& processes) {
+  StacksToTake stacks{choice.hosts ? *choice.hosts : live::this_host(), {}, false};
+  for (const auto& [place, process] : processes) {
+    if (!process.sample || !process.reply.status) {
+      continue;
+    }
+    for (const live::LiveCommunicator& one : process.sample->communicators) {
+      if (one.comm == finding.comm && one.rank &&
+          std::count(finding.ranks.begin(), finding.ranks.end(), *one.rank) > 0) {
+        stacks.add(process.reply, false);
+      }
+    }
   }
   return stacks;
 }

@@ -34,14 +34,21 @@ struct StacksToTake {
   std::map<std::string, std::vector<Process>> processes;  ///< by the host as it is asked
   bool is_start_up = false;  ///< they have no communicator: who of them waits for others is said
 
+  /// A process that has answered.
+  void add(const live::Reply& reply, bool is_waiting);
+
   /// Returns what they were doing, by the tools on their hosts, all at the same time, which takes
-  /// ten seconds or until hosts.stop.
+  /// five seconds or until hosts.stop.
   std::vector<live::WatchEvidence> take() const;
 };
 
 /// Returns those of the ranks at fault, and of one that waits.
 StacksToTake stacks_to_take(const live::Choice& choice, const std::vector<live::Reply>& replies,
                             const model::Traces& traces, const HangAnswer& answer);
+
+/// Returns those of the ranks that a finding of `watch` names.
+StacksToTake stacks_of_late(const live::Choice& choice, const live::WatchFinding& finding,
+                            const live::LiveProcesses& processes);
 
 /// Returns the faults of links, slots and adapters, by the traces' own readings of the machines.
 std::vector<live::WatchEvidence> evidence_of_links(const model::Traces& traces);

@@ -219,7 +219,8 @@ class Summer {
     row.partial += seen < expected ? 1 : 0;
     row.gpu_rejected += joined_[index]->is_rejected ? 1 : 0;
     if (joined_[index]->is_of_graph) {
-      ++(joined_[index]->ran_by ? row.replayed : row.captured);
+      const Joined& joined = *joined_[index];
+      ++(joined.ran_by || joined.times_from != TimesFrom::kEnqueue ? row.replayed : row.captured);
     }
     row.is_grouped = is_grouped_[index];
   }

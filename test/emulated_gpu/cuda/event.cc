@@ -8,6 +8,7 @@
 #include <mutex>
 
 #include "activity.h"
+#include "graph.h"
 
 namespace emugpu {
 
@@ -17,6 +18,7 @@ struct Event::State {
   std::uint64_t recorded = 0;
   std::uint64_t completed = 0;
   double milliseconds = 0;
+  std::weak_ptr<Graph> graph;  // in which it marks a place
 
   void wait_for(std::uint64_t recording) {
     std::unique_lock lock(mutex);
@@ -41,15 +43,29 @@ std::uint32_t next_event_id() {
 Event::Event() : id_(next_event_id()), state_(std::make_shared<State>()) {}
 
 void Event::record(Stream& stream) {
-  std::uint64_t recording;
   {
     const std::lock_guard lock(state_->mutex);
-    recording = ++state_->recorded;
+    const std::shared_ptr<Graph> graph = stream.captured();
+    state_->graph = graph;
+    if (graph != nullptr) return;
+  }
+  record_now(state_, id_, stream);
+}
+
+void Event::record_in(Graph& graph) const {
+  graph.add([state = state_, id = id_](Stream& stream) { record_now(state, id, stream); });
+}
+
+void Event::record_now(const std::shared_ptr<State>& state, std::uint32_t id, Stream& stream) {
+  std::uint64_t recording;
+  {
+    const std::lock_guard lock(state->mutex);
+    recording = ++state->recorded;
   }
   activity::Record record;
   record.kind = activity::Kind::kEvent;
-  record.event = id_;
-  activity::enqueue(stream, record, [state = state_, recording] {
+  record.event = id;
+  activity::enqueue(stream, record, [state, recording] {
     const std::chrono::duration<double, std::milli> now =
         std::chrono::steady_clock::now().time_since_epoch();
     const std::lock_guard lock(state->mutex);
@@ -69,9 +85,16 @@ void Event::synchronize() const {
 }
 
 void Event::make_stream_wait(Stream& stream) const {
-  // Only recordings made before this call count, whatever is recorded later.
-  stream.enqueue(
-      [state = state_, recording = state_->latest_recording()] { state->wait_for(recording); });
+  std::shared_ptr<Graph> graph;
+  {
+    const std::lock_guard lock(state_->mutex);
+    graph = state_->graph.lock();
+  }
+  if (graph != nullptr && graph->is_capturing()) return stream.capture(graph);
+  stream.submit([state = state_](Stream& of) {
+    // Only recordings made before count, whatever is recorded later.
+    of.enqueue([state, recording = state->latest_recording()] { state->wait_for(recording); });
+  });
 }
 
 double Event::milliseconds() const {

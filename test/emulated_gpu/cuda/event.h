@@ -16,9 +16,13 @@ class Event {
 
   std::uint32_t id() const { return id_; }
 
+  // On a stream that is being captured, it marks a place there, and is not recorded.
   void record(Stream& stream);
+  // In each replay of the graph.
+  void record_in(Graph& graph) const;
   bool complete() const;
   void synchronize() const;
+  // A stream that waits for a place in a graph is captured, too.
   void make_stream_wait(Stream& stream) const;
 
   // When the latest completed recording happened, on the monotonic clock.
@@ -26,6 +30,8 @@ class Event {
 
  private:
   struct State;
+
+  static void record_now(const std::shared_ptr<State>& state, std::uint32_t id, Stream& stream);
 
   const std::uint32_t id_;
 

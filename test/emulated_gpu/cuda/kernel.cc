@@ -137,11 +137,13 @@ bool launch_kernel(const void* function, unsigned grid, unsigned block, Stream& 
     trace("%s cannot be emulated", name.c_str());
     return false;
   }
-  kernel_launched();
-  enqueue_delay(stream);
-  activity::enqueue(stream, kernel_record(function, {grid}, {block}), [=] {
-    executor(KernelLaunch{name, arguments->data(), arguments->size(), grid, block});
-    kernel_ended();
+  stream.submit([=](Stream& of) {
+    kernel_launched();
+    enqueue_delay(of);
+    activity::enqueue(of, kernel_record(function, {grid}, {block}), [=] {
+      executor(KernelLaunch{name, arguments->data(), arguments->size(), grid, block});
+      kernel_ended();
+    });
   });
   return true;
 }

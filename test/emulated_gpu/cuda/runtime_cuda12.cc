@@ -15,7 +15,6 @@ namespace {
 constexpr int kSuccess = 0;
 constexpr int kInvalidDevice = 101;
 constexpr int kNotSupported = 801;
-constexpr int kNotCapturing = 0;
 
 // The head of CUDA 12's cudaDeviceProp, and its full size.
 struct DevicePropertiesHead {
@@ -42,31 +41,31 @@ int cudaGetDeviceProperties_v2(void* properties, int ordinal) {
   return kSuccess;
 }
 
-int cudaStreamGetCaptureInfo_v3(void*, int* status, unsigned long long* id, void** graph,
-                                void** dependencies, void** edges, std::size_t* count) {
-  *status = kNotCapturing;
-  if (id != nullptr) *id = 0;
-  if (graph != nullptr) *graph = nullptr;
-  if (dependencies != nullptr) *dependencies = nullptr;
+int cudaStreamGetCaptureInfo_v2(void*, int*, unsigned long long*, void**, const void**,
+                                std::size_t*);  // runtime_capture.cc
+
+int cudaStreamGetCaptureInfo_v3(void* stream, int* status, unsigned long long* id, void** graph,
+                                const void** dependencies, void** edges, std::size_t* count) {
   if (edges != nullptr) *edges = nullptr;
-  if (count != nullptr) *count = 0;
+  return cudaStreamGetCaptureInfo_v2(stream, status, id, graph, dependencies, count);
+}
+
+// Dependencies are not kept (graph.h).
+
+int cudaStreamUpdateCaptureDependencies(void*, void*, std::size_t, unsigned) {
   return kSuccess;
 }
 
-int cudaStreamUpdateCaptureDependencies(void*, void*, std::size_t, unsigned) {
-  return kNotSupported;
-}
-
 int cudaStreamUpdateCaptureDependencies_v2(void*, void*, const void*, std::size_t, unsigned) {
-  return kNotSupported;
+  return kSuccess;
 }
 
 int cudaGraphAddDependencies(void*, const void*, const void*, std::size_t) {
-  return kNotSupported;
+  return kSuccess;
 }
 
 int cudaGraphAddDependencies_v2(void*, const void*, const void*, const void*, std::size_t) {
-  return kNotSupported;
+  return kSuccess;
 }
 
 // Called by code that nvcc generates for a module and for kernel<<<...>>> launches.

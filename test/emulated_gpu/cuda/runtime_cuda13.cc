@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // CUDA runtime API as release 13 has it, beyond what the emulation has for NCCL: what PyTorch's
-// libraries ask for. Graphs, capture, modules and sharing between processes answer "not supported".
+// libraries ask for. Modules and sharing between processes answer "not supported".
 #include <cstring>
 
 #include "activity.h"
@@ -14,6 +14,7 @@ using namespace emugpu;
 #undef cudaGetDeviceProperties
 #undef cudaStreamGetCaptureInfo
 #undef cudaStreamUpdateCaptureDependencies
+#undef cudaGraphAddDependencies
 #undef cudaGraphAddNode
 #undef cudaGraphNodeGetDependencies
 
@@ -93,40 +94,38 @@ cudaError_t cudaProfilerStop() {
   return cudaSuccess;
 }
 
-// Capture: never
+// Capture, with edges. Dependencies are not kept (graph.h).
 
-cudaError_t cudaStreamGetCaptureInfo(cudaStream_t, cudaStreamCaptureStatus* status,
+cudaError_t cudaStreamGetCaptureInfo_v2(cudaStream_t, cudaStreamCaptureStatus*, unsigned long long*,
+                                        cudaGraph_t*, const cudaGraphNode_t**, std::size_t*);
+
+cudaError_t cudaStreamGetCaptureInfo(cudaStream_t stream, cudaStreamCaptureStatus* status,
                                      unsigned long long* id, cudaGraph_t* graph,
                                      const cudaGraphNode_t** dependencies,
                                      const cudaGraphEdgeData** edges, std::size_t* count) {
-  *status = cudaStreamCaptureStatusNone;
-  if (id != nullptr) *id = 0;
-  if (graph != nullptr) *graph = nullptr;
-  if (dependencies != nullptr) *dependencies = nullptr;
   if (edges != nullptr) *edges = nullptr;
-  if (count != nullptr) *count = 0;
+  return cudaStreamGetCaptureInfo_v2(stream, status, id, graph, dependencies, count);
+}
+
+cudaError_t cudaStreamUpdateCaptureDependencies(cudaStream_t, cudaGraphNode_t*,
+                                                const cudaGraphEdgeData*, std::size_t, unsigned) {
   return cudaSuccess;
 }
 
-REFUSE(cudaStreamUpdateCaptureDependencies, cudaStream_t, cudaGraphNode_t*,
-       const cudaGraphEdgeData*, std::size_t, unsigned)
-REFUSE(cudaStreamBeginCapture, cudaStream_t, cudaStreamCaptureMode)
+cudaError_t cudaGraphAddDependencies(cudaGraph_t, const cudaGraphNode_t*, const cudaGraphNode_t*,
+                                     const cudaGraphEdgeData*, std::size_t) {
+  return cudaSuccess;
+}
+
 REFUSE(cudaStreamBeginCaptureToGraph, cudaStream_t, cudaGraph_t, const cudaGraphNode_t*,
        const cudaGraphEdgeData*, std::size_t, cudaStreamCaptureMode)
-REFUSE(cudaStreamEndCapture, cudaStream_t, cudaGraph_t*)
 REFUSE(cudaGraphAddNode, cudaGraphNode_t*, cudaGraph_t, const cudaGraphNode_t*,
        const cudaGraphEdgeData*, std::size_t, cudaGraphNodeParams*)
 REFUSE(cudaGraphConditionalHandleCreate, cudaGraphConditionalHandle*, cudaGraph_t, unsigned,
        unsigned)
-REFUSE(cudaGraphDestroy, cudaGraph_t)
-REFUSE(cudaGraphExecDestroy, cudaGraphExec_t)
 REFUSE(cudaGraphGetNodes, cudaGraph_t, cudaGraphNode_t*, std::size_t*)
-REFUSE(cudaGraphInstantiate, cudaGraphExec_t*, cudaGraph_t, unsigned long long)
-REFUSE(cudaGraphInstantiateWithFlags, cudaGraphExec_t*, cudaGraph_t, unsigned long long)
-REFUSE(cudaGraphLaunch, cudaGraphExec_t, cudaStream_t)
 REFUSE(cudaGraphNodeGetDependencies, cudaGraphNode_t, cudaGraphNode_t*, cudaGraphEdgeData*,
        std::size_t*)
-REFUSE(cudaUserObjectRelease, cudaUserObject_t, unsigned)
 REFUSE(cudaDeviceGetGraphMemAttribute, int, cudaGraphMemAttributeType, void*)
 REFUSE(cudaDeviceSetGraphMemAttribute, int, cudaGraphMemAttributeType, void*)
 

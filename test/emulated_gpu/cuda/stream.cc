@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "device.h"
+#include "graph.h"
 
 namespace emugpu {
 namespace {
@@ -85,7 +86,29 @@ void Stream::synchronize_device(int device) {
   }
 }
 
+void Stream::submit(std::function<void(Stream&)> work) {
+  if (const std::shared_ptr<Graph> graph = captured()) {
+    graph->add(std::move(work));
+  } else {
+    work(*this);
+  }
+}
+
+void Stream::capture(const std::shared_ptr<Graph>& graph) {
+  const std::lock_guard lock(mutex_);
+  graph_ = graph;
+}
+
+std::shared_ptr<Graph> Stream::captured() {
+  const std::lock_guard lock(mutex_);
+  std::shared_ptr<Graph> graph = graph_.lock();
+  return graph != nullptr && graph->is_capturing() ? graph : nullptr;
+}
+
 void Stream::enqueue(Task task) {
+  if (const std::shared_ptr<Graph> graph = captured()) {
+    return graph->add([task = std::move(task)](Stream& stream) { stream.enqueue(task); });
+  }
   const std::lock_guard lock(mutex_);
   tasks_.push_back(std::move(task));
   arrived_.notify_one();

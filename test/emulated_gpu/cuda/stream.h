@@ -12,6 +12,8 @@
 
 namespace emugpu {
 
+class Graph;
+
 class Stream {
  public:
   using Task = std::function<void()>;
@@ -28,7 +30,16 @@ class Stream {
 
   static void synchronize_device(int device);
 
+  // Now, or in the graph that is being captured.
   void enqueue(Task task);
+  // Likewise; `work` puts tasks on the stream that it is given.
+  void submit(std::function<void(Stream&)> work);
+
+  // From now on what comes belongs to this graph, until its capture ends.
+  void capture(const std::shared_ptr<Graph>& graph);
+  // The graph that is being captured; null if none is.
+  std::shared_ptr<Graph> captured();
+
   bool idle();
   void synchronize();
 
@@ -52,6 +63,7 @@ class Stream {
   std::condition_variable arrived_;
   std::condition_variable drained_;
   std::deque<Task> tasks_;
+  std::weak_ptr<Graph> graph_;
   bool busy_ = false;
   bool closing_ = false;
 };

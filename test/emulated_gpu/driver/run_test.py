@@ -21,6 +21,7 @@ import tests_markers
 import tests_operations
 import tests_sampling
 import tests_shared_memory
+import tests_stacks
 import tests_steps
 import tests_topology
 import tests_torch
@@ -29,7 +30,8 @@ OF_TORCH = {**tests_torch.TESTS, **tests_annotate.TESTS, **tests_steps.TESTS}
 TESTS = {**tests_operations.TESTS, **tests_control.TESTS, **tests_faults.TESTS,
          **tests_analysis.TESTS, **tests_hang.TESTS, **tests_launch.TESTS,
          **tests_left_out.TESTS, **tests_live.TESTS, **tests_markers.TESTS,
-         **tests_sampling.TESTS, **tests_shared_memory.TESTS, **tests_topology.TESTS,
+         **tests_sampling.TESTS, **tests_shared_memory.TESTS, **tests_stacks.TESTS,
+         **tests_topology.TESTS,
          **OF_TORCH}
 
 

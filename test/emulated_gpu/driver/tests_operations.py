@@ -155,7 +155,33 @@ def broadcasts_default(setup):
     complete(Job(setup, "--scenario", "broadcasts", ranks=4, timeout=40, **asked).wait())
 
 
+def captured(setup):
+    """A captured AllReduce: each replay is seen with a network or with kernel channels, and of ranks on
+    one host without these `summary` says that only the capture is."""
+    replays = 6
+
+    def operations(per_host, name, **variables):
+        setup.start_anew(name)
+        job = Job(setup, "--scenario", "graph", "--iterations", str(replays), "--ranks-per-host", str(per_host),
+                  ranks=2, **variables).wait()
+        traces = job.traces()
+        found = [one["text"] for one in job.summary()["findings"] if one["kind"] == "captured"]
+        for trace in traces:
+            check(len(expectations.expected_calls(job.calls(trace.rank))) == 1 and all(o["graph"] for o in trace.operations),
+                  f"not captured: {trace.operations}")
+        return [len(trace.operations) for trace in traces], [o["times_from"] for t in traces for o in t.operations], found
+
+    counts, times_from, found = operations(2, "one-host", RINGSIDE_EVENTS="coll,p2p,proxy")
+    check(counts == [1, 1] and set(times_from) == {"enqueue"} and len(found) == 1 and
+          found[0].startswith("1 operation captured in CUDA graphs, whose replays are not seen"), f"{counts} {found}")
+    counts, times_from, found = operations(1, "network", RINGSIDE_EVENTS="coll,p2p,proxy")
+    check(counts == [replays, replays] and set(times_from) == {"proxy_queue"} and not found, f"{counts} {times_from} {found}")
+    counts, times_from, found = operations(2, "kernel", RINGSIDE_EVENTS="coll,p2p,kernel,proxy", **KERNELS_ARE_SAFE)
+    check(counts == [replays, replays] and set(times_from) == {"gpu"} and not found, f"{counts} {times_from} {found}")
+
+
 TESTS = {
+    "nccl-captured": captured,
     "nccl-mix-2": functools.partial(mix, ranks=2),
     "nccl-mix-4": functools.partial(mix, ranks=4),
     "nccl-mix-kernel": mix_kernel,

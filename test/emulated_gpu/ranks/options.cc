@@ -13,7 +13,7 @@ const char* const kUsage =
   --ranks N                 ranks in the world communicator (4)
   --ranks-per-host N        ranks that share a host, each with its own device (1)
   --ranks-per-process N     ranks that share a process, one thread each (1)
-  --scenario NAME[,NAME]    mix, broadcasts, burst, sweep, train, windows (mix)
+  --scenario NAME[,NAME]    mix, broadcasts, burst, graph, sweep, train, windows (mix)
   --iterations N            rounds of a scenario; measured calls per size of the sweep (5)
   --user-tag N              tag of each AllReduce, which NCCL from 2.31 on gives to profilers
   --channels N              most channels that NCCL may use (2)

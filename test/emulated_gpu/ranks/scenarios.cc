@@ -11,6 +11,7 @@ Scenario scenario_named(const std::string& name) {
       {"mix", run_mix},
       {"broadcasts", run_broadcasts},
       {"burst", run_burst},
+      {"graph", run_graph},
       {"sweep", run_sweep},
       {"windows", run_windows},
       {"train",

@@ -21,6 +21,7 @@ void run_broadcasts(Rank& rank);
 // makes all later calls all the same. All ranks together give up the calls that then cannot end.
 void run_burst(Rank& rank);
 
+void run_graph(Rank& rank);
 void run_sweep(Rank& rank);
 void run_train(Rank& rank);
 void run_windows(Rank& rank);

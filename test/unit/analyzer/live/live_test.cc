@@ -15,7 +15,7 @@ namespace {
 
 const std::string kAnswer =
     R"({"version":1,"ok":true,"verb":"live","job":"j","host":"h","pid":7,"directory":"/d",)"
-    R"("trace_path":"","communicators":1,"windows":1,"operations":10,"dropped":2,"trouble":false,)"
+    R"("trace_path":"","communicators":1,"windows":1,"operations":10,"callbacks":20,"dropped":2,"trouble":false,)"
     R"("state":"recording","rank":3,"left_ns":5,"time_ns":1000000000,"live":[{"context":1,)"
     R"("comm":"0x1","name":"world","rank":3,"operations":10,"message_bytes":100,)"
     R"("timed_operations":9,"busy_ns":50,"bus_bytes":100.000,"bus_ns":50,)"
@@ -33,6 +33,11 @@ LiveProcesses processes_with(const std::string& answer) {
   LiveProcesses processes;
   processes.emplace("p", process);
   return processes;
+}
+
+std::vector<LiveRow> rates_between(const LiveProcesses& before, const LiveProcesses& after) {
+  LastEvents events;
+  return live::rates_between(before, after, events);
 }
 
 std::string with(std::string text, const std::string& before, const std::string& after) {
@@ -78,6 +83,23 @@ TEST_CASE("a rate that cannot be told has no value") {
   // One that is new has begun from nothing.
   const LiveProcesses other = processes_with(with(kAnswer, "\"context\":1", "\"context\":2"));
   CHECK(rates_between(other, later)[0].operations_per_s == 15.0);
+}
+
+TEST_CASE("the time without an event is that since the first look at their count") {
+  const LiveProcesses first = processes_with(kAnswer);
+  const auto at = [](const char* time_ns, const char* callbacks) {
+    return processes_with(
+        with(with(kAnswer, "\"time_ns\":1000000000", time_ns), "\"callbacks\":20", callbacks));
+  };
+  const LiveProcesses second = at("\"time_ns\":3500000000", "\"callbacks\":20");
+  const LiveProcesses third = at("\"time_ns\":6000000000", "\"callbacks\":20");
+  const LiveProcesses moved = at("\"time_ns\":7000000000", "\"callbacks\":21");
+  LastEvents events;
+  CHECK(live::rates_between(first, second, events)[0].quiet_s == 2.5);
+  CHECK(live::rates_between(second, third, events)[0].quiet_s == 5.0);
+  CHECK(live::rates_between(third, moved, events)[0].quiet_s == 0.0);
+  const LiveProcesses stopped = processes_with(with(kAnswer, "recording", "stopped"));
+  CHECK_FALSE(rates_between(stopped, stopped)[0].quiet_s);
 }
 
 TEST_CASE("what is no answer is said to be none") {

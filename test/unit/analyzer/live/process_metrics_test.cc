@@ -55,7 +55,8 @@ std::string page_of(const std::string& text, MetricsForm form) {
   const auto metrics = read(text);
   REQUIRE(metrics);
   MetricsPage page(form);
-  metrics->add_to(page);
+  LastEvents events;
+  metrics->add_to(page, events);
   return page.text();
 }
 

@@ -43,18 +43,26 @@ TEST_CASE("native stacks are read as gdb and eu-stack write them") {
       "#0  0x00007f2d in __GI___clock_nanosleep (clock_id=0) at ../sysdeps/clock_nanosleep.c:48\n"
       "#1  std::this_thread::sleep_for<long, std::ratio<1l, 1000l> > (time=...) at "
       "/usr/include/c++/12/bits/this_thread_sleep.h:80\n"
-      "#2  0x00007f2e in ncclCommInitRank () from /lib/libnccl.so.2\n";
+      "#2  0x00007f2e in ncclCommInitRank () from /lib/libnccl.so.2\n"
+      "#3  0x00007f2f in ?? () from /lib/libtorch_cpu.so\n"
+      "#4  0x00007f31 in ?? ()\n";
   CHECK(read_native(kGdb) == Stack{{"__GI___clock_nanosleep", "clock_nanosleep.c:48"},
                                    {"std::this_thread::sleep_for<long, std::ratio<1l, 1000l> >",
                                     "this_thread_sleep.h:80"},
-                                   {"ncclCommInitRank", ""}});
+                                   {"ncclCommInitRank", ""},
+                                   {"libtorch_cpu.so", ""},
+                                   {"?", ""}});
   constexpr std::string_view kEuStack =
       "PID 7 - process\nTID 7:\n"
-      "#0  0x00007f2d clock_nanosleep@@GLIBC_2.17\n"
-      "#1  0x000055d0 main\n"
-      "#2  0x00007f2c __libc_start_call_main - 1\n";
-  CHECK(read_native(kEuStack) ==
-        Stack{{"clock_nanosleep", ""}, {"main", ""}, {"__libc_start_call_main", ""}});
+      "#0  0x00007f2d clock_nanosleep@@GLIBC_2.17 - /lib/libc.so.6\n"
+      "#1  0x00007f04 - /lib/libnccl.so.2\n"
+      "#2  0x00007f05 - /lib/libnccl.so.2\n"
+      "#3  0x000055d0 main\n"
+      "#4  0x00007f2c __libc_start_call_main - 1\n";
+  CHECK(read_native(kEuStack) == Stack{{"clock_nanosleep", ""},
+                                       {"libnccl.so.2", ""},
+                                       {"main", ""},
+                                       {"__libc_start_call_main", ""}});
   CHECK(read_native("ptrace: Operation not permitted.\n#").empty());
 }
 
@@ -62,12 +70,22 @@ TEST_CASE("what all samples share is said, without lines that differ") {
   const Stack first = {{"sleep", ""}, {"load", "data.py:5"}, {"train", "train.py:8"}};
   const Stack second = {
       {"read", ""}, {"open", "data.py:2"}, {"load", "data.py:6"}, {"train", "train.py:8"}};
-  CHECK(shared_frames({first, first}) == "sleep < load (data.py:5) < train (train.py:8)");
-  CHECK(shared_frames({first, second}) == "load (data.py) < train (train.py:8)");
-  CHECK(shared_frames({first, {{"other", "x.py:1"}}}).empty());
-  CHECK(shared_frames({}).empty());
+  CHECK(where_samples_are({first, first}) ==
+        "in all 2 samples in sleep < load (data.py:5) < train (train.py:8)");
+  CHECK(where_samples_are({first, second}) ==
+        "in all 2 samples in load (data.py) < train (train.py:8)");
+  CHECK(where_samples_are({first, {{"other", "x.py:1"}}}) == "elsewhere in each of 2 samples");
   const Stack deep(20, {"recurse", "deep.py:1"});
-  CHECK(shared_frames({deep}).ends_with("< recurse (deep.py:1) < ..."));
+  CHECK(where_samples_are({deep}).ends_with("< recurse (deep.py:1) < ..."));
+}
+
+TEST_CASE("what most samples share is said, too") {
+  const Stack lock = {{"lock", ""}, {"load", "data.py:5"}, {"train", "train.py:8"}};
+  const Stack reduce = {{"all_reduce", ""}, {"train", "train.py:9"}};
+  CHECK(where_samples_are({lock, reduce, lock}) ==
+        "in all 3 samples in train (train.py), in 2 of them in lock < load (data.py:5)");
+  CHECK(where_samples_are({lock, {{"exit", ""}}, lock}) ==
+        "in 2 of 3 samples in lock < load (data.py:5) < train (train.py:8)");
 }
 
 TEST_CASE("a process that has no plugin is not looked at") {
