@@ -505,6 +505,24 @@ ExitStatus status_of_reading(const Analysis& analysis) {
   return report::count_unread(analysis.traces, analysis.problems) == 0 ? kExitOk : kExitIncomplete;
 }
 
+namespace {
+
+// Whether records of a rank, or of an operation on one of its ranks, are not there.
+bool lacks_records(const Analysis& analysis) {
+  const auto& operations = analysis.matches.operations;
+  const bool are_all_seen = std::all_of(operations.begin(), operations.end(), [&](const auto& one) {
+    return match::ranks_seen(analysis.matches, one) >= match::ranks_expected(analysis.matches, one);
+  });
+  const auto is_unseen = [](const match::Judgement& one) {
+    return one.verdict == match::Verdict::kNotRecorded || one.verdict == match::Verdict::kUndecided;
+  };
+  return match::most_ranks_without_trace(analysis.matches.communicators) > 0 ||
+         (!are_all_seen && std::any_of(analysis.facts().judgements().begin(),
+                                       analysis.facts().judgements().end(), is_unseen));
+}
+
+}  // namespace
+
 ExitStatus status_of_answer(const Analysis& analysis, const AnalysisOptions& options) {
   const bool is_chosen = match::chooses_files(options.selection);
   const bool has_all = !match::chooses_operations(options.selection);
@@ -516,8 +534,7 @@ ExitStatus status_of_answer(const Analysis& analysis, const AnalysisOptions& opt
                     return file.closed && (!has_all || file.operations.size() >=
                                                            file.operations_written.value_or(0));
                   }) &&
-      (is_chosen || match::most_ranks_without_trace(analysis.matches.communicators) == 0) &&
-      !match::has_operations_alone(analysis.matches) &&
+      (is_chosen || !lacks_records(analysis)) && !match::has_operations_alone(analysis.matches) &&
       match::kernels_without_calls(analysis.traces) == 0;
   return is_whole ? kExitOk : kExitIncomplete;
 }

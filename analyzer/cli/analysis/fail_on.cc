@@ -112,9 +112,10 @@ class Judge {
       case FailOn::kMismatch:
         return judge_mismatch(condition);
       case FailOn::kMissing:
-        return judge_ranks(condition, match::Verdict::kMissing, "that a rank did not call");
+        return judge_count(condition, verdicts(match::Verdict::kMissing),
+                           "that a rank did not call");
       case FailOn::kState:
-        return judge_ranks(condition, match::Verdict::kStateMismatch,
+        return judge_count(condition, verdicts(match::Verdict::kStateMismatch),
                            "finished on some ranks only");
       case FailOn::kUnfinished: {
         std::uint64_t count = 0;
@@ -150,31 +151,7 @@ class Judge {
     const std::uint64_t found =
         verdicts(match::Verdict::kFunctionMismatch) + verdicts(match::Verdict::kSizeMismatch) +
         verdicts(match::Verdict::kDatatypeMismatch) + verdicts(match::Verdict::kRootMismatch);
-    const std::uint64_t undecided = verdicts(match::Verdict::kUndecided);
-    if (found == 0 && undecided > 0) {
-      return add_undecided(condition, undecided);
-    }
     judge_count(condition, found, "in which ranks disagree");
-  }
-
-  // A call that is missing in an inferred communicator is undecided, too.
-  void judge_ranks(const Condition& condition, match::Verdict verdict, const char* which) {
-    std::uint64_t undecided = 0;
-    for (std::size_t c = 0; c < summary_.rows.size(); ++c) {
-      undecided +=
-          summary_.communicators[c].identity == match::Identity::kOrder
-              ? summary_.rows[c].verdicts[static_cast<std::size_t>(match::Verdict::kUndecided)]
-              : 0;
-    }
-    if (verdicts(verdict) == 0 && undecided > 0) {
-      return add_undecided(condition, undecided);
-    }
-    judge_count(condition, verdicts(verdict), which);
-  }
-
-  void add_undecided(const Condition& condition, std::uint64_t undecided) {
-    verdicts_.unknown.push_back(condition.text + ": " + report::counted(undecided, "operation") +
-                                " undecided");
   }
 
   void judge_count(const Condition& condition, std::uint64_t count, const char* which) {
