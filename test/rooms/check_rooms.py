@@ -92,9 +92,9 @@ MAY_BE_LONGER = []
 # How many files a folder may hold, and how many lines of C++ a room: growth is a decision.
 MAX_FILES = 25
 MAX_ROOM_LINES = {
-    "analyzer/align": 3456, "analyzer/chakra": 2403, "analyzer/cli": 10513, "analyzer/facts": 1489, "analyzer/lint": 1734,
+    "analyzer/align": 3456, "analyzer/chakra": 2403, "analyzer/cli": 10539, "analyzer/facts": 1489, "analyzer/lint": 1734,
     "analyzer/load": 14603, "analyzer/match": 10002, "analyzer/merge": 5064, "analyzer/metrics": 12756, "analyzer/model": 2487,
-    "analyzer/mpi": 1243, "analyzer/replay": 3227, "analyzer/report": 14114, "launch": 2580, "live": 6511, "plugin": 22000,
+    "analyzer/mpi": 1243, "analyzer/replay": 3227, "analyzer/report": 14105, "launch": 2580, "live": 6511, "plugin": 22000,
     "simulate": 1757,
 }
 

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <cstdio>
 #include <filesystem>
+#include <initializer_list>
 #include <set>
 #include <string_view>
 #include <system_error>
@@ -507,18 +508,26 @@ ExitStatus status_of_reading(const Analysis& analysis) {
 
 namespace {
 
-// Whether records of a rank, or of an operation on one of its ranks, are not there.
+// Whether a rank has no trace, or operations are not recorded on all of their ranks, or undecided;
+// one that does not match is an answer, and explains others.
 bool lacks_records(const Analysis& analysis) {
+  using match::Verdict;
   const auto& operations = analysis.matches.operations;
   const bool are_all_seen = std::all_of(operations.begin(), operations.end(), [&](const auto& one) {
     return match::ranks_seen(analysis.matches, one) >= match::ranks_expected(analysis.matches, one);
   });
-  const auto is_unseen = [](const match::Judgement& one) {
-    return one.verdict == match::Verdict::kNotRecorded || one.verdict == match::Verdict::kUndecided;
+  if (are_all_seen) {
+    return match::most_ranks_without_trace(analysis.matches.communicators) > 0;
+  }
+  const auto& judgements = analysis.facts().judgements();
+  const auto count = [&](std::initializer_list<Verdict> all) {
+    return std::count_if(judgements.begin(), judgements.end(), [&](const auto& one) {
+      return std::find(all.begin(), all.end(), one.verdict) != all.end();
+    });
   };
+  const auto unseen = count({Verdict::kNotRecorded, Verdict::kUndecided});
   return match::most_ranks_without_trace(analysis.matches.communicators) > 0 ||
-         (!are_all_seen && std::any_of(analysis.facts().judgements().begin(),
-                                       analysis.facts().judgements().end(), is_unseen));
+         (unseen > 0 && unseen + count({Verdict::kMatched}) == std::ssize(judgements));
 }
 
 }  // namespace

@@ -219,15 +219,6 @@ std::vector<std::string> find_gaps(const Summary& summary, const model::Traces& 
       "lines or files not read or missing");
   add(dropped_total(summary.inputs), "callback dropped", "callbacks dropped");
   add(summary.inputs.not_closed.size(), "trace not closed", "traces not closed");
-  std::uint64_t undecided = 0;
-  std::uint64_t not_recorded = 0;
-  for (const metrics::CommunicatorRows& rows : summary.rows) {
-    undecided += rows.verdicts[static_cast<std::size_t>(match::Verdict::kUndecided)];
-    not_recorded += rows.verdicts[static_cast<std::size_t>(match::Verdict::kNotRecorded)];
-  }
-  add(undecided, "operation undecided", "operations undecided");
-  add(are_all_chosen ? not_recorded : 0, "operation not recorded on all of its ranks",
-      "operations not recorded on all of their ranks");
   add(are_all_chosen ? match::most_ranks_without_trace(summary.communicators) : 0,
       "rank without a trace", "ranks without a trace");
   return gaps;
