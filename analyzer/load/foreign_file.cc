@@ -4,6 +4,8 @@
 #include <filesystem>
 #include <system_error>
 
+#include "analyzer/load/dump/flight_recorder.h"
+#include "analyzer/load/durations.h"
 #include "analyzer/load/imports/nccl_tests.h"
 #include "analyzer/load/imports/ras.h"
 #include "analyzer/load/kineto/kineto.h"
@@ -39,6 +41,13 @@ std::string foreign_file_text(std::string_view first_bytes) {
       first_bytes.npos) {
     return "a trace of rocprofv3, and is not read: of profilers, PyTorch's traces are";
   }
+  if (first_bytes.starts_with("\xff\xfe") || first_bytes.starts_with("\xfe\xff")) {
+    return "text in UTF-16, as PowerShell writes it, and is not read: write it in UTF-8";
+  }
+  if (first_bytes.find("Link 0: ") != first_bytes.npos &&
+      first_bytes.find(" GB/s") != first_bytes.npos) {
+    return "what `nvidia-smi nvlink` prints, and is not read: `nvidia-smi topo -m` is";
+  }
   if (first_bytes.find("LINK TYPE TABLE:") != first_bytes.npos) {
     return "what `amd-smi topology` prints, and is not read: RCCL's own dump is "
            "(NCCL_TOPO_DUMP_FILE)";
@@ -64,7 +73,13 @@ std::string trouble_or_kind(const std::string& path, const std::string& trouble,
     return trouble;  // a pipe would wait
   }
   const std::string begin = first_bytes(path, kForeignBegin_bytes);
-  const std::string other = is_of_kind(begin) ? std::string() : foreign_file_text(begin);
+  const std::string other =
+      is_of_kind(begin)            ? std::string()
+      : begins_as_durations(begin) ? "records of NCCL Inspector or of NVIDIA's example profiler: "
+                                     "`ringside summary FILE` reads them"
+      : begins_as_dump(begin) ? "a dump of PyTorch's Flight Recorder: `ringside hang` and `match` "
+                                "read a directory of them"
+                              : foreign_file_text(begin);
   return other.empty() ? trouble : "it is " + other;
 }
 

@@ -269,9 +269,14 @@ void add_directory(const fs::path& directory, const DumpChoice& dump_choice, Inp
     tell_broken_dumps(dumps, unread, problems);
     tell_broken_dumps(dumps, others_than_files, problems);
   }
-  if (traces + partials.size() + dumps.size() + durations.size() > 0) {
+  if (traces + partials.size() > 0) {
     unread.insert(unread.end(), profiles.begin(), profiles.end());
     profiles.clear();
+  } else if (dump_choice.takes_dumps && !dumps.empty()) {
+    for (const std::string& path : std::exchange(profiles, {})) {
+      inputs.notes.push_back(
+          path + ": a trace of PyTorch's profiler next to dumps, left out; name it to use it");
+    }
   }
   for (const std::string& path : others_than_files) {
     const std::string name = fs::path(path).filename().string();
@@ -306,7 +311,7 @@ void add_directory(const fs::path& directory, const DumpChoice& dump_choice, Inp
   if (dump_choice.joins_traces && traces > 0) {
     inputs.paths.insert(inputs.paths.end(), dumps.begin(), dumps.end());
     dumps.clear();
-  } else if (!dump_choice.takes_dumps && partials.empty() && !dumps.empty()) {
+  } else if (!dump_choice.takes_dumps && partials.empty() && profiles.empty() && !dumps.empty()) {
     lone_dumps[directory.string()] = std::exchange(dumps, {});
     has_better = true;
   }

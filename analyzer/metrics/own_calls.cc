@@ -170,6 +170,20 @@ std::vector<std::int64_t> long_pauses(const std::vector<OwnCall>& calls) {
   return least_ns;
 }
 
+// Whether so many times the usual pause between two calls is about the time that passed. Else there
+// are pauses of several kinds, and one call is not an iteration.
+bool takes_the_time(const std::vector<OwnCall>& calls) {
+  std::vector<std::int64_t> pauses_ns;
+  for (std::size_t i = 1; i < calls.size(); ++i) {
+    pauses_ns.push_back(subtract_saturating(calls[i].time_ns, calls[i - 1].time_ns));
+  }
+  const auto count = static_cast<double>(pauses_ns.size());
+  const auto passed_ns =
+      static_cast<double>(subtract_saturating(calls.back().time_ns, calls.front().time_ns));
+  const double usual_ns = count * static_cast<double>(model::upper_median(pauses_ns));
+  return 2 * usual_ns >= passed_ns && 2 * usual_ns <= 3 * passed_ns;
+}
+
 Repetition try_scope(const model::Traces& traces, const match::Matches& matches,
                      const std::vector<OwnCall>& calls, const IterationScope& scope,
                      std::size_t length) {
@@ -192,8 +206,11 @@ Repetition try_scope(const model::Traces& traces, const match::Matches& matches,
         prefer_shorter(calls, split, periods);
         tried.symbols = std::move(split);
         tried.periods = std::move(periods);
-        break;
+        return tried;
       }
+    }
+    if (!takes_the_time(calls)) {
+      tried.periods = {};
     }
   }
   return tried;

@@ -52,6 +52,7 @@ struct Ras {
   std::string nccl_version;
   std::string time;  // as RAS writes it, of the host that answered; empty in a text
   std::vector<RasCommunicator> communicators;
+  std::uint64_t not_listed = 0;  // communicators that it counts, and does not describe
   std::uint64_t timeouts = 0;
   /// The lines below "Errors" and "Warnings" of the text form, which has no communicators.
   bool is_text = false;

@@ -310,6 +310,7 @@ PartsFinder::PartsFinder(const facts::Facts& facts, metrics::RowsBy by)
     : facts_(facts),
       who_(facts.traces(), facts.matches()),
       grouping_(facts.traces(), facts.matches(), by),
+      edges_(facts.traces(), facts.matches()),
       of_thread_(core_count()) {
   for (OfThread& own : of_thread_) {
     own.parts.coverage.resize(facts.matches().runs.runs.size());
@@ -473,6 +474,10 @@ void PartsFinder::add(std::size_t thread, std::uint32_t index, std::span<const P
                       std::span<const model::Execution> executions) {
   OfThread& own = of_thread_[thread];
   const MatchedOperation& operation = facts_.matches().operations[index];
+  if (edges_.hold(parts, executions)) {
+    ++own.parts.coverage[facts_.matches().communicators[operation.communicator].run].at_edges;
+    return;
+  }
   const std::size_t expected = match::ranks_expected(facts_.matches(), operation);
   const auto count_seen = [](std::span<const model::Execution> some) {
     return static_cast<std::size_t>(std::count_if(some.begin(), some.end(), can_be_replayed));

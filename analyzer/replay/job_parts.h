@@ -17,6 +17,7 @@
 #include "analyzer/metrics/global_ranks.h"
 #include "analyzer/metrics/rows/grouping.h"
 #include "analyzer/replay/job.h"
+#include "analyzer/replay/profile_edges.h"
 
 namespace ringside::replay {
 
@@ -48,6 +49,8 @@ struct Coverage {
   std::uint64_t operations = 0;
   std::uint64_t seen = 0;
   std::uint64_t seen_on_some = 0;
+  /// Left out: those of profiles before the first that all ranks recorded, or behind the last.
+  std::uint64_t at_edges = 0;
 
   bool is_enough() const { return 10 * seen >= 9 * operations; }
   /// False: too many operations were not seen on a rank for which others may have waited.
@@ -58,6 +61,7 @@ struct Coverage {
     operations += more.operations;
     seen += more.seen;
     seen_on_some += more.seen_on_some;
+    at_edges += more.at_edges;
   }
 };
 
@@ -114,6 +118,7 @@ class PartsFinder {
   const facts::Facts& facts_;
   const metrics::GlobalRanks who_;
   const metrics::Grouping grouping_;
+  const ProfileEdges edges_;
   std::map<std::uint32_t, std::uint32_t> first_of_group_;  // of collectives in one kernel
   std::vector<OfThread> of_thread_;
 };

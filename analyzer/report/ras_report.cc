@@ -41,8 +41,7 @@ void add_counts(const model::RasCommunicator& communicator, const std::string& n
   for (const std::string& function : functions) {
     std::map<std::uint64_t, std::vector<std::uint32_t>, std::greater<>> by_count;
     for (const model::RasRank& rank : communicator.ranks) {
-      const auto found = rank.launched.find(function);
-      by_count[found == rank.launched.end() ? 0 : found->second].push_back(rank.rank);
+      by_count[rank.launched.at(function)].push_back(rank.rank);
     }
     if (by_count.size() < 2) {
       continue;
@@ -178,6 +177,10 @@ Document make_document(const model::Ras& ras, const RasNames& names) {
                 " (" + of_when + ")."
           : "NCCL's RAS reports " + counted(document.findings.size(), "trouble") + " (" + of_when +
                 ").");
+  if (ras.not_listed > 0) {
+    document.sentences.front() +=
+        " It says nothing of " + counted(ras.not_listed, "communicator") + " that it counts.";
+  }
   for (const model::RasCommunicator& communicator : ras.communicators) {
     if (const std::uint64_t unknown = model::ranks_not_reported(communicator); unknown > 0) {
       document.sentences.front() += " It says nothing of " + counted(unknown, "rank") + " of the " +

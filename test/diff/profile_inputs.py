@@ -5,6 +5,8 @@ import gzip
 import json
 import random
 
+import hang_inputs
+
 BASE_NS = 1_790_857_026_000_000_000
 HOST_CLOCK_US = (0.0, 730.0)  # by which the second host's clock is ahead
 TRANSFER_US = {"tp": 180.0, "dp": 2_000.0}
@@ -282,14 +284,83 @@ def numbers_as_text():
     return with_members(changed(files(ranks=4, steps=3), 2, calls_another_function), change)
 
 
-def halves():
-    """Ranks 0 and 1 of a run, and ranks 2 and 3 of one an hour later, on one host."""
+def halves(host="node0"):
+    """Ranks 0 and 1 of a run, and ranks 2 and 3 of one an hour later, on one host, or nobody knows where."""
     def change(trace):
-        trace["host_name"] = "node0"
+        trace["host_name"] = host
         trace["baseTimeNanoseconds"] += 3600 * 10**9 if trace["distributedInfo"]["rank"] >= 2 else 0
         return trace
 
     return with_members(files(ranks=4, steps=2, named=False, has_pairs=False), change)
+
+
+def on_host(trace, host):
+    """All ranks on one host, and so on one clock, if it has a name."""
+    rank = trace["distributedInfo"]["rank"]
+    for event in trace["traceEvents"]:
+        event["ts"] -= HOST_CLOCK_US[2 * rank // trace["distributedInfo"]["world_size"]] if host else 0
+    return trace | {"host_name": host}
+
+
+def alike(ranks=4, steps=4, **of_job):
+    """All ranks reduce together, five times in each step."""
+    return files(ranks=ranks, steps=steps, named=False, has_pairs=False, **of_job)
+
+
+def other_steps():
+    """Calls without numbers, counted from other steps of the profiler on each rank, at one time."""
+    def change(trace):
+        for event in trace["traceEvents"]:
+            event["name"] = event["name"].replace("Step#", f"Step#{trace['distributedInfo']['rank']}")
+        return on_host(trace, "node0")
+
+    return with_members(alike(has_seq=False), change)
+
+
+def without_steps(made, host="", first=0):
+    """Calls without numbers, of a profile without steps. Rank 1's begins with the calls of the step `first`."""
+    def change(trace):
+        events = trace["traceEvents"]
+        begin_us = next(event["ts"] for event in events if event["name"] == f"ProfilerStep#{first}")
+        late = {event["args"]["External id"] for event in events
+                if event["name"] == "record_param_comms" and event["ts"] >= begin_us}
+        is_late = trace["distributedInfo"]["rank"] == 1
+        trace["traceEvents"] = [event for event in events if event["cat"] != "user_annotation"
+                                and not (is_late and event["args"]["External id"] not in late)]
+        return on_host(trace, host)
+
+    return with_members(made, change)
+
+
+def kernels_behind():
+    """A profile without calls whose GPU runs a step behind the CPU. What the first step runs was launched before."""
+    def change(trace):
+        events = trace["traceEvents"]
+        steps_us = [event["ts"] for event in events if event["cat"] == "user_annotation"]
+        trace["traceEvents"] = [event for event in events
+                                if event["cat"] == "kernel" or event["ts"] >= steps_us[1]]
+        for event in trace["traceEvents"]:
+            event["ts"] += steps_us[1] - steps_us[0] if event["cat"] == "kernel" else 0
+            event["dur"] -= 1 if event["cat"] == "user_annotation" else 0
+        return trace
+
+    return with_members(files(ranks=1, has_calls=False, has_pairs=False), change)
+
+
+def old_categories():
+    """As PyTorch before 1.13 named them."""
+    names = {"cpu_op": "Operator", "cuda_runtime": "Runtime", "kernel": "Kernel"}
+
+    def change(trace):
+        for event in trace["traceEvents"]:
+            event["cat"] = names.get(event["cat"], event["cat"])
+        return trace
+
+    return with_members(alike(slow=2, slower=1.5), change)
+
+
+def beside(made, others):
+    return {**made, **{"profiles/" + path.split("/")[-1]: text for path, text in others.items()}}
 
 
 def uneven_exchange():
@@ -409,6 +480,19 @@ def cases():
         "profiles-graphs-match": ("match ../profiles-graphs/profiles", {}),
         "profiles-two-runs": ("match profiles", halves()),
         "profiles-two-runs-stragglers": ("stragglers ../profiles-two-runs/profiles", {}),
+        "profiles-two-runs-no-host": ("match profiles", halves("")),
+        "profiles-no-numbers-late": ("match profiles", without_steps(alike(has_seq=False), "node0", 2)),
+        "profiles-no-numbers-late-no-host": ("match profiles", without_steps(alike(has_seq=False), first=2)),
+        "profiles-no-numbers": ("match profiles", without_steps(alike(has_seq=False))),
+        "profiles-no-numbers-other-steps": ("match profiles", other_steps()),
+        "profiles-late-stragglers": ("stragglers profiles", alike(steps=12, skipped=2, slow=3, slower=1.5)),
+        "profiles-late-fail-on": ("summary --fail-on mismatch,missing,unfinished,state ../profiles-late-stragglers/profiles", {}),
+        "profiles-alike-calls": ("iterations profiles", without_steps(alike(steps=8))),
+        "profiles-alike-calls-compare": ("compare ../profiles-alike-calls/profiles profiles", alike(steps=8)),
+        "profiles-kernels-behind": ("iterations profiles", kernels_behind()),
+        "profiles-old-categories": ("stragglers profiles", old_categories()),
+        "profiles-beside-dumps": ("summary --no-findings profiles", beside(alike(), hang_inputs.all_called(3))),
+        "profiles-beside-dumps-hang": ("hang ../profiles-beside-dumps/profiles", {}),
         "profiles-uneven-exchange": ("match profiles", uneven_exchange()),
         "profiles-exchanges": ("summary profiles", exchanges()),
     }

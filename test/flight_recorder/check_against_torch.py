@@ -96,7 +96,7 @@ def ours(program, directory):
     if status == 1:
         kinds += [kind for cause, kind in (("not_joined", "missing"), ("deadlock", "order"),
                                                 ("mismatch", "different")) if cause in causes]
-    elif status == 4:
+    elif status == 4 and not (hang["sentences"][0].startswith("All ranks have called ") and len(hang["sentences"]) == 1):
         kinds.append("unknown")
     if not kinds:
         states = [row for row in run(program, "calls", directory, "--top", "0")[0]["tables"]["calls"]["rows"]

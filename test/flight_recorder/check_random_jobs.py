@@ -107,7 +107,8 @@ def trouble_of(fault, bad, number, ranks, is_cut, match, hang, status):
     first = next((finding["text"] for finding in match["findings"] if finding["severity"] == "error"), "")
     answer = hang["sentences"][0]
     if fault == "clean":
-        return first or ("" if status == 0 and "Nothing is seen to be stuck" in answer else answer)
+        is_open = status == 4 and answer.startswith("All ranks have called ")
+        return first or ("" if is_open or (status == 0 and "Nothing is seen to be stuck" in answer) else answer)
     # Whether a send and its receive belong together is not known where a ring has lost calls.
     if status != 1 and not (is_cut and fault == "order" and status == 4):
         return f"status {status}: {answer}"

@@ -78,7 +78,7 @@ def without_each(program, directory):
         answer = hang["sentences"][0]
         is_told = any(sentence.startswith("No trace or dump of ") for sentence in hang["sentences"])
         is_right = status == 4 and (answer.startswith("No dump of ") or
-                                    answer.startswith("Nothing is seen to be stuck") and is_told)
+                                    answer.startswith(("Nothing is seen to be stuck", "All ranks have called ")) and is_told)
         wrong += [] if is_right else [f"without {left_out.name}: {status}: {answer}"]
     return wrong
 
@@ -96,7 +96,9 @@ def main():
         if scenario == "skip" and files < int(directory.name.split("-")[1]):
             wanted = UNDECIDED
         kinds, sentence, status = ours(arguments.ringside, directory)
-        is_right = kinds == wanted[0] and wanted[1] in sentence and status == wanted[2]
+        # A dump does not say whether a last call that all ranks have made is still waited for.
+        is_open = wanted is NOTHING and sentence.startswith("All ranks have called ")
+        is_right = kinds == wanted[0] and (wanted[1] in sentence or is_open) and status == (4 if is_open else wanted[2])
         failed += not is_right
         print(f"{'ok    ' if is_right else 'FAILED'} {directory.name}: {kinds} {sentence}")
         wrong = without_each(arguments.ringside, directory) if wanted is NOTHING else []

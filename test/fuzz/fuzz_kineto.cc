@@ -18,6 +18,7 @@
 #include "analyzer/load/kineto/kineto_items.h"
 #include "analyzer/load/kineto/kineto_trace.h"
 #include "analyzer/match/kineto/kineto_join.h"
+#include "analyzer/match/kineto/profile_numbers.h"
 #include "analyzer/match/kineto/profile_trace.h"
 #include "analyzer/metrics/steps/graph_parts.h"
 #include "analyzer/metrics/steps/rank_graph.h"

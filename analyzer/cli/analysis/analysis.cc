@@ -7,6 +7,7 @@
 #include <cmath>
 #include <cstdio>
 #include <filesystem>
+#include <initializer_list>
 #include <set>
 #include <string_view>
 #include <system_error>
@@ -512,6 +513,32 @@ ExitStatus status_of_reading(const Analysis& analysis) {
   return report::count_unread(analysis.traces, analysis.problems) == 0 ? kExitOk : kExitIncomplete;
 }
 
+namespace {
+
+// Whether a rank has no trace, or operations are not recorded on all of their ranks, or undecided;
+// one that does not match is an answer, and explains others.
+bool lacks_records(const Analysis& analysis) {
+  using match::Verdict;
+  const auto& operations = analysis.matches.operations;
+  const bool are_all_seen = std::all_of(operations.begin(), operations.end(), [&](const auto& one) {
+    return match::ranks_seen(analysis.matches, one) >= match::ranks_expected(analysis.matches, one);
+  });
+  if (are_all_seen) {
+    return match::most_ranks_without_trace(analysis.matches.communicators) > 0;
+  }
+  const auto& judgements = analysis.facts().judgements();
+  const auto count = [&](std::initializer_list<Verdict> all) {
+    return std::count_if(judgements.begin(), judgements.end(), [&](const auto& one) {
+      return std::find(all.begin(), all.end(), one.verdict) != all.end();
+    });
+  };
+  const auto unseen = count({Verdict::kNotRecorded, Verdict::kUndecided});
+  return match::most_ranks_without_trace(analysis.matches.communicators) > 0 ||
+         (unseen > 0 && unseen + count({Verdict::kMatched}) == std::ssize(judgements));
+}
+
+}  // namespace
+
 ExitStatus status_of_answer(const Analysis& analysis, const AnalysisOptions& options) {
   const bool is_chosen = match::chooses_files(options.selection);
   const bool has_all = !match::chooses_operations(options.selection);
@@ -523,8 +550,7 @@ ExitStatus status_of_answer(const Analysis& analysis, const AnalysisOptions& opt
                     return file.closed && (!has_all || file.operations.size() >=
                                                            file.operations_written.value_or(0));
                   }) &&
-      (is_chosen || match::most_ranks_without_trace(analysis.matches.communicators) == 0) &&
-      !match::has_operations_alone(analysis.matches) &&
+      (is_chosen || !lacks_records(analysis)) && !match::has_operations_alone(analysis.matches) &&
       match::kernels_without_calls(analysis.traces) == 0;
   return is_whole ? kExitOk : kExitIncomplete;
 }

@@ -5,6 +5,7 @@
 #include <array>
 #include <charconv>
 #include <cmath>
+#include <initializer_list>
 #include <limits>
 #include <system_error>
 
@@ -110,12 +111,15 @@ class Judge {
       case FailOn::kWait:
         return judge_waiting(condition);
       case FailOn::kMismatch:
-        return judge_mismatch(condition);
+        return judge_verdicts(condition,
+                              {match::Verdict::kFunctionMismatch, match::Verdict::kSizeMismatch,
+                               match::Verdict::kDatatypeMismatch, match::Verdict::kRootMismatch},
+                              "in which ranks disagree");
       case FailOn::kMissing:
-        return judge_ranks(condition, match::Verdict::kMissing, "that a rank did not call");
+        return judge_verdicts(condition, {match::Verdict::kMissing}, "that a rank did not call");
       case FailOn::kState:
-        return judge_ranks(condition, match::Verdict::kStateMismatch,
-                           "finished on some ranks only");
+        return judge_verdicts(condition, {match::Verdict::kStateMismatch},
+                              "finished on some ranks only");
       case FailOn::kUnfinished: {
         std::uint64_t count = 0;
         for (const metrics::CommunicatorRows& rows : summary_.rows) {
@@ -146,35 +150,25 @@ class Judge {
     return count;
   }
 
-  void judge_mismatch(const Condition& condition) {
-    const std::uint64_t found =
-        verdicts(match::Verdict::kFunctionMismatch) + verdicts(match::Verdict::kSizeMismatch) +
-        verdicts(match::Verdict::kDatatypeMismatch) + verdicts(match::Verdict::kRootMismatch);
+  // Where no operation has one of these verdicts, one that is undecided might have.
+  void judge_verdicts(const Condition& condition, std::initializer_list<match::Verdict> all,
+                      const char* which) {
+    std::uint64_t found = 0;
+    for (const match::Verdict verdict : all) {
+      found += verdicts(verdict);
+    }
     const std::uint64_t undecided = verdicts(match::Verdict::kUndecided);
-    if (found == 0 && undecided > 0) {
-      return add_undecided(condition, undecided);
+    // Ranks without a trace are a gap of their own, unless they were not chosen.
+    const std::uint64_t unseen = match::most_ranks_without_trace(summary_.communicators) > 0
+                                     ? 0
+                                     : verdicts(match::Verdict::kNotRecorded);
+    if (found == 0 && undecided + unseen > 0) {
+      verdicts_.unknown.push_back(
+          condition.text + ": " + report::counted(undecided + unseen, "operation") +
+          (unseen == 0 ? " undecided" : " undecided, or not recorded on all ranks"));
+    } else {
+      judge_count(condition, found, which);
     }
-    judge_count(condition, found, "in which ranks disagree");
-  }
-
-  // A call that is missing in an inferred communicator is undecided, too.
-  void judge_ranks(const Condition& condition, match::Verdict verdict, const char* which) {
-    std::uint64_t undecided = 0;
-    for (std::size_t c = 0; c < summary_.rows.size(); ++c) {
-      undecided +=
-          summary_.communicators[c].identity == match::Identity::kOrder
-              ? summary_.rows[c].verdicts[static_cast<std::size_t>(match::Verdict::kUndecided)]
-              : 0;
-    }
-    if (verdicts(verdict) == 0 && undecided > 0) {
-      return add_undecided(condition, undecided);
-    }
-    judge_count(condition, verdicts(verdict), which);
-  }
-
-  void add_undecided(const Condition& condition, std::uint64_t undecided) {
-    verdicts_.unknown.push_back(condition.text + ": " + report::counted(undecided, "operation") +
-                                " undecided");
   }
 
   void judge_count(const Condition& condition, std::uint64_t count, const char* which) {

@@ -9,6 +9,7 @@
 #include "analyzer/load/foreign_file.h"
 #include "analyzer/load/kineto/kineto.h"
 #include "analyzer/load/kineto/kineto_trace.h"
+#include "analyzer/match/kineto/profile_numbers.h"
 #include "analyzer/match/kineto/profile_trace.h"
 #include "analyzer/model/parallel.h"
 

@@ -76,7 +76,8 @@ ExitStatus run_ras(const RasOptions& options) {
   if (!show(report::render(document, options.format, {}, screen_columns()), options.format)) {
     return kExitInternal;
   }
-  const bool is_whole = std::none_of(ras.communicators.begin(), ras.communicators.end(),
+  const bool is_whole = ras.not_listed == 0 &&
+                        std::none_of(ras.communicators.begin(), ras.communicators.end(),
                                      [](auto& one) { return model::ranks_not_reported(one) > 0; });
   return !document.findings.empty() ? kExitFindings : is_whole ? kExitOk : kExitIncomplete;
 }

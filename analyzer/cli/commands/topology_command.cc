@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <filesystem>
-#include <fstream>
-#include <sstream>
 
 #include "analyzer/cli/analysis/analysis.h"
 #include "analyzer/cli/commands.h"
 #include "analyzer/cli/output.h"
+#include "analyzer/load/source/byte_source.h"
 #include "analyzer/load/topology/topology_file.h"
 #include "analyzer/metrics/machine/topology.h"
 #include "analyzer/report/topology_report.h"
@@ -47,19 +46,21 @@ std::string text_of_topology(const std::string& path) {
   if (!std::filesystem::is_regular_file(path, error)) {
     return {};
   }
-  std::ifstream file(path, std::ios::binary);
-  const bool is_json = file.peek() == '[' || file.peek() == '{';
-  std::string text(is_json ? 0 : kBegin, '\0');
-  file.read(text.data(), static_cast<std::streamsize>(text.size()));
-  text.resize(static_cast<std::size_t>(file.gcount()));
-  if (!load::topology_format(text)) {
+  std::string text = load::first_bytes(path, kBegin);
+  const bool is_json = text.starts_with('{') || (text.starts_with('[') && text.find('{') < 8);
+  if (is_json || !load::topology_format(text)) {
     return {};
   }
-  std::ostringstream rest;
-  if (file) {
-    rest << file.rdbuf();
+  load::ByteSource source;
+  if (source.open(path)) {
+    return text;
   }
-  return text + rest.str();
+  text.clear();
+  std::string part(kBegin, '\0');
+  while (const std::size_t got = source.read(part.data(), part.size())) {
+    text.append(part, 0, got);
+  }
+  return text;
 }
 
 ExitStatus run_on_file(const TopologyOptions& options, const std::string& text) {

@@ -435,7 +435,7 @@ class TestReader {
 bool is_json(std::string_view text) {
   return text.substr(std::min(text.find_first_not_of(" \r\n"), text.size())).starts_with('{') &&
          (text.find("\"bus_bw\":") != text.npos || text.find("busbw\":") != text.npos ||
-          text.find("_perf\", \"-") != text.npos);  // its "args" are in front
+          (text.find("\"args\"") != text.npos && text.find("_perf\"") != text.npos));
 }
 
 // rccl-tests write this with -x.

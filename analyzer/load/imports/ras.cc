@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <set>
 #include <simdjson.h>
 #include <system_error>
 
@@ -53,9 +54,8 @@ bool read_rank(const object& from, model::RasRank& rank) {
   }
   if (from["collective_counts"].get(part) == simdjson::SUCCESS) {
     for (const simdjson::dom::key_value_pair count : part) {
-      std::uint64_t launched = 0;
-      if (count.value.get(launched) == simdjson::SUCCESS) {
-        rank.launched[std::string(count.key)] = launched;
+      if (const auto launched = integer_of(count.value); launched && *launched >= 0) {
+        rank.launched[std::string(count.key)] = static_cast<std::uint64_t>(*launched);
       }
     }
   }
@@ -75,6 +75,30 @@ bool read_ranks(const object& communicator, std::string_view key,
     }
   }
   return true;
+}
+
+// Each rank of a communicator is there once, with all counts. Returns what is wrong with one.
+std::string trouble_with_ranks(const model::RasCommunicator& communicator) {
+  std::set<std::uint32_t> seen;
+  for (const auto* const ranks : {&communicator.ranks, &communicator.absent}) {
+    for (const model::RasRank& rank : *ranks) {
+      const std::string name = "rank " + std::to_string(rank.rank);
+      if (!seen.insert(rank.rank).second) {
+        return name + " is there twice";
+      }
+      if (communicator.nranks > 0 && rank.rank >= communicator.nranks) {
+        return name + " is none of its " + std::to_string(communicator.nranks);
+      }
+      if (ranks == &communicator.ranks &&
+          !std::equal(rank.launched.begin(), rank.launched.end(), ranks->front().launched.begin(),
+                      ranks->front().launched.end(),
+                      [](const auto& a, const auto& b) { return a.first == b.first; })) {
+        return name + " does not have the same counts as rank " +
+               std::to_string(ranks->front().rank);
+      }
+    }
+  }
+  return {};
 }
 
 std::string read_json(std::string_view text, model::Ras& ras) {
@@ -105,7 +129,13 @@ std::string read_json(std::string_view text, model::Ras& ras) {
     const auto size = integer_at(from, "size");
     communicator.nranks =
         size && std::in_range<std::uint32_t>(*size) ? static_cast<std::uint32_t>(*size) : 0;
+    if (const std::string trouble = trouble_with_ranks(communicator); !trouble.empty()) {
+      return "no whole answer of RAS: of communicator " + communicator.hash + ", " + trouble;
+    }
   }
+  const std::int64_t listed = std::ssize(ras.communicators);
+  ras.not_listed = static_cast<std::uint64_t>(
+      std::max(integer_at(top, "communicators_count").value_or(listed), listed) - listed);
   return {};
 }
 
@@ -121,6 +151,7 @@ std::string read_text(std::string_view text, model::Ras& ras) {
   ras.is_text = true;
   bool is_wanted = false;
   bool has_headings = false;
+  std::vector<std::string> aborted;
   bool has_trouble = false;  // as the table of communicators has it, whose last column is "OK" else
   std::string_view version = text.substr(kTextBegin.size());
   ras.nccl_version = version.substr(0, version.find_first_of(" \n"));
@@ -140,7 +171,14 @@ std::string read_text(std::string_view text, model::Ras& ras) {
     const std::size_t last = line.find_last_of(' ');
     has_trouble = has_trouble || (last < line.size() && line.substr(last + 1) == "MISMATCH") ||
                   (last < line.size() && line.substr(last + 1) == "INCOMPLETE");
+    const std::string_view row = line.substr(std::min(line.find_first_not_of(' '), line.size()));
+    if (!has_headings && row.find(" ABORT ") != row.npos && row.front() >= '0' &&
+        row.front() <= '9') {
+      aborted.push_back("the communicators of group " + std::string(row.substr(0, row.find(' '))) +
+                        " are aborted (ABORT in its table)");
+    }
   }
+  ras.lines.insert(ras.lines.begin(), aborted.begin(), aborted.end());
   if (has_trouble && ras.lines.empty()) {
     return "no whole answer of RAS: it ends before it describes what its table shows";
   }

@@ -109,7 +109,7 @@ std::string without_nan(std::string_view text) {
 }
 
 std::optional<NcclKernel> nccl_kernel(std::size_t place, const object& event) {
-  if (text_at(event, "cat") != "kernel") {
+  if (kineto_category(text_at(event, "cat")) != "kernel") {
     return std::nullopt;
   }
   const std::string_view func = model::nccl_function_of_kernel(text_at(event, "name"));
@@ -130,6 +130,18 @@ std::optional<NcclKernel> nccl_kernel(std::size_t place, const object& event) {
 }
 
 }  // namespace
+
+std::string_view kineto_category(std::string_view category) {
+  constexpr std::array<std::pair<std::string_view, std::string_view>, 5> kOld = {
+      {{"Operator", "cpu_op"},
+       {"Runtime", "cuda_runtime"},
+       {"Kernel", "kernel"},
+       {"Memcpy", "gpu_memcpy"},
+       {"Memset", "gpu_memset"}}};
+  const auto* const old = std::find_if(kOld.begin(), kOld.end(),
+                                       [&](const auto& one) { return one.first == category; });
+  return old == kOld.end() ? category : old->second;
+}
 
 bool begins_as_kineto(std::string_view bytes) {
   // Tools that cut or merge such traces leave out some of it.
@@ -208,7 +220,7 @@ std::optional<std::string> KinetoFile::read(const std::string& path, const Take&
       continue;
     }
     // GPUs are processes there, too, by their number.
-    if (pids_.size() < 2 && text_at(event, "cat") == "cpu_op") {
+    if (pids_.size() < 2 && kineto_category(text_at(event, "cat")) == "cpu_op") {
       if (const auto pid = integer_at(event, "pid")) {
         pids_.insert(*pid);
       }

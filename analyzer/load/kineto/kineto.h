@@ -93,6 +93,10 @@ class KinetoFile {
   std::string nccl_version_;
 };
 
+/// The category of an event as newer releases of PyTorch name it: before 1.13 "Kernel" was
+/// "kernel".
+std::string_view kineto_category(std::string_view category);
+
 /// Whether a file with these first bytes may be one: it is cheap.
 bool begins_as_kineto(std::string_view bytes);
 /// Profiles may begin with what a tool says of them, so as many bytes are looked at.

@@ -84,7 +84,7 @@ class Columns {
       trace_.damaged += event.text(kPhase).empty() ? 1 : 0;
       return;
     }
-    const std::string_view category = event.text(kCategory);
+    const std::string_view category = kineto_category(event.text(kCategory));
     object arguments;
     const bool has_arguments =
         event.at(kArguments) &&

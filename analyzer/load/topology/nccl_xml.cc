@@ -171,6 +171,10 @@ std::optional<model::TopologyFile> read_nccl_xml(std::string_view text, std::str
   file.source = "NCCL's topology dump";
   std::set<std::string> sockets;
   const pugi::xml_node system = document.child("system");
+  if (system.next_sibling("system")) {
+    error = "it has several dumps, one behind the other: give a file of each";
+    return std::nullopt;
+  }
   for (const pugi::xml_node& cpu : system.children("cpu")) {
     Place place;
     place.path = std::string("cpu") + cpu.attribute("numaid").value();

@@ -66,6 +66,39 @@ std::string without_escapes(std::string_view text) {
   return plain;
 }
 
+// The lines of each label ("node1:") together, if all lines have one: pdsh and mpirun write those
+// of several hosts as they come.
+std::string with_labels_together(const std::string& text) {
+  std::vector<std::string_view> lines;
+  std::map<std::string_view, std::size_t> order;  // by label
+  const auto label_of = [](std::string_view line) {
+    const std::string_view label = line.substr(0, line.find(':'));
+    return label.size() < line.size() && label.find_first_of(" \t") == label.npos
+               ? label
+               : std::string_view();
+  };
+  for (std::string_view rest = text; !rest.empty();) {
+    const std::string_view line = rest.substr(0, rest.find('\n'));
+    rest.remove_prefix(std::min(line.size() + 1, rest.size()));
+    if (line.find_first_not_of(" \t\r") == line.npos) {
+      continue;
+    }
+    if (label_of(line).empty()) {
+      return text;
+    }
+    lines.push_back(line);
+    order.try_emplace(label_of(line), order.size());
+  }
+  std::stable_sort(lines.begin(), lines.end(), [&](std::string_view a, std::string_view b) {
+    return order[label_of(a)] < order[label_of(b)];
+  });
+  std::string together;
+  for (const std::string_view line : lines) {
+    together.append(line).append("\n");
+  }
+  return together;
+}
+
 // Lines of the parts of a GPU are left out: NVLink joins whole GPUs.
 Words words_of(std::string_view text) {
   constexpr std::string_view kBlanks = " \t\r";
@@ -178,6 +211,8 @@ class TableReader {
       : words_(words), header_(header), at_(header.end) {}
 
   std::string error() const { return error_; }
+  /// Whether it was refused as one of `topo -p2p`.
+  bool is_of_peers() const { return is_of_peers_; }
   std::size_t end() const { return at_; }
 
   bool read(model::TopologyHost& host) {
@@ -258,6 +293,7 @@ class TableReader {
 
   bool refuse(const Word& cell, std::string_view row, std::string_view column) {
     if (is_one_of(kPeerStates, cell.text)) {
+      is_of_peers_ = true;
       return fail(cell,
                   "`" + std::string(cell.text) +
                       "` is of `nvidia-smi topo -p2p`, which says whether GPUs reach each other, "
@@ -291,6 +327,7 @@ class TableReader {
   const Header& header_;
   std::size_t at_;
   std::string error_;
+  bool is_of_peers_ = false;
 };
 
 // "NIC0: mlx5_0", below the table. Returns the word after the last one.
@@ -331,6 +368,9 @@ std::string title_of(const Words& words, std::size_t from, const Header& header)
     const std::size_t begin = word.find_first_not_of(kMarks);
     if (begin != word.npos) {
       title = word.substr(begin, word.find_last_not_of(kMarks) + 1 - begin);
+      if (title.find('[') != title.npos) {  // "node[2-3]"
+        title = word.substr(begin, word.rfind(']') + 1 - begin);
+      }
       count = words[at].line == line ? count + 1 : 1;
       line = words[at].line;
     }
@@ -368,7 +408,7 @@ std::optional<model::TopologyFile> read_nvidia_smi(std::string_view text, std::s
         "(NCCL_TOPO_DUMP_FILE)";
     return std::nullopt;
   }
-  const std::string plain = without_escapes(text);
+  const std::string plain = with_labels_together(without_escapes(text));
   const Words words = words_of(plain);
   model::TopologyFile file;
   file.source = "nvidia-smi topo -m";
@@ -382,16 +422,22 @@ std::optional<model::TopologyFile> read_nvidia_smi(std::string_view text, std::s
       host.name += ", line " + std::to_string(words[header->begin].line);
     }
     TableReader table(words, *header);
-    if (!table.read(host)) {
-      error = table.error();
-      return std::nullopt;
-    }
+    const bool is_read = table.read(host);
     auto next = next_header(words, table.end());
-    from = read_legend(words, table.end(), next ? next->begin : words.size(), *header, host);
+    if (is_read) {
+      from = read_legend(words, table.end(), next ? next->begin : words.size(), *header, host);
+    } else {
+      error = error.empty() ? table.error() : error;
+      file.hosts.pop_back();
+      if (!table.is_of_peers()) {
+        return std::nullopt;
+      }
+      from = table.end();
+    }
     header = std::move(next);
   }
   if (file.hosts.empty()) {
-    error = "it has no table of GPUs with its rows";
+    error = error.empty() ? "it has no table of GPUs with its rows" : error;
     return std::nullopt;
   }
   if (is_pci_only(words, file)) {

@@ -11,6 +11,7 @@
 
 #include "analyzer/match/communicators/communicators.h"
 #include "analyzer/model/profiled_run.h"
+#include "analyzer/model/saturating.h"
 
 namespace ringside::match {
 namespace {
@@ -42,6 +43,22 @@ std::string clock_of(const model::Process& process) {
   return process.boot_id.empty() ? "host " + process.host : process.boot_id;
 }
 
+// Clocks of hosts that run one job are seldom further apart, whoever sets them.
+constexpr std::int64_t kMostApart_ns = 10'000'000'000;
+
+bool is_profile(const model::TraceFile& file) {
+  return file.process.run_id.starts_with(model::kProfiledRun);
+}
+
+// When the last of what a profile saw had ended; the GPU runs behind the calls.
+std::int64_t end_of_work(const model::TraceFile& file) {
+  std::int64_t end_ns = std::max(file.last_ns.value_or(0), file.process.start_ns);
+  for (const model::Operation& operation : file.operations) {
+    end_ns = std::max(end_ns, operation.end_ns.value_or(end_ns));
+  }
+  return since_epoch(file.process, end_ns);
+}
+
 std::int64_t start_of(const model::TraceFile& file) {
   return since_epoch(file.process, file.process.start_ns);
 }
@@ -63,13 +80,14 @@ struct Open {
     std::int64_t& end_ns = ends[identity_of(added)];
     end_ns = std::max(end_ns, end_of(added));
     clocks.insert(clock_of(added.process));
-    last_end_ns = std::max(last_end_ns, end_of(added));
+    last_end_ns = std::max(last_end_ns, is_profile(added) ? end_of_work(added) : end_of(added));
   }
 
-  // Profiles that have no time in common, by one clock, have no operation in common.
+  // Nothing shows that profiles without a common time have an operation in common.
   bool had_ended_before(const model::TraceFile& file) const {
-    return file.process.run_id.starts_with(model::kProfiledRun) &&
-           clocks == std::set{clock_of(file.process)} && last_end_ns < start_of(file);
+    const bool is_one_clock = clocks == std::set{clock_of(file.process)};
+    return is_profile(file) && !run.files.empty() &&
+           last_end_ns < subtract_saturating(start_of(file), is_one_clock ? 0 : kMostApart_ns);
   }
 };
 
@@ -167,6 +185,9 @@ std::optional<std::vector<Open>> runs_by_number(const model::Traces& traces, con
       return std::nullopt;
     }
     all.resize(std::max(all.size(), run + 1));
+    if (all[run].had_ended_before(file)) {
+      return std::nullopt;
+    }
     all[run].add(traces, i);
   }
   return all;
@@ -196,7 +217,9 @@ Runs find_runs(const model::Traces& traces) {
         begin, order.end(), [&](std::uint32_t i) { return traces.files[i].process.job != job; });
     const Files files(begin, end);
     auto of_job = runs_by_number(traces, files);
+    const std::size_t first = runs.runs.size();
     for (Open& open : of_job ? *of_job : runs_by_time(traces, files)) {
+      open.run.is_later_profile = runs.runs.size() > first && is_profile(traces.files[*begin]);
       for (const std::uint32_t file : open.run.files) {
         runs.of_file[file] = static_cast<std::uint32_t>(runs.runs.size());
       }

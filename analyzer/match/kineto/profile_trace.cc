@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "analyzer/match/kineto/kineto_calls.h"
+#include "analyzer/match/kineto/profile_numbers.h"
 #include "analyzer/model/kineto/nccl_kernel.h"
 #include "analyzer/model/kineto/torch_dtype.h"
 #include "analyzer/model/numbers_in.h"
@@ -81,10 +82,7 @@ class ProfileTrace {
       if (framed_.empty() && is_of_nccl(activity)) {
         add_kernel(activity, "stream " + std::to_string(activity.stream), "",
                    model::nccl_function_of_kernel(name));
-      } else if (const auto* const other =
-                     activity.kind == model::GpuWork::kKernel && !is_of_nccl(activity)
-                         ? model::other_kernel(name)
-                         : nullptr) {
+      } else if (const auto* const other = library_of(activity)) {
         add_kernel(activity, std::string(other->library), other->library,
                    other->function.empty() ? function_name(name) : other->function);
       }
@@ -132,18 +130,43 @@ class ProfileTrace {
            !model::nccl_function_of_kernel(trace_.names.text(activity.name)).empty();
   }
 
+  // Nothing if it is a kernel of NCCL, or of no library that communicates.
+  const model::OtherKernel* library_of(const model::GpuActivity& activity) const {
+    return activity.kind == model::GpuWork::kKernel && !is_of_nccl(activity)
+               ? model::other_kernel(trace_.names.text(activity.name))
+               : nullptr;
+  }
+
   void find_launches() {
-    std::set<std::int64_t> wanted;
+    begin_ns_ = file_.process.start_ns;
+    for (const model::KinetoCall& range : trace_.annotations) {
+      begin_ns_ = std::min(begin_ns_, when(range.start_ns));
+    }
+    std::map<std::int64_t, bool> wanted;  // whether it is of NCCL, by correlation
     for (const model::GpuActivity& activity : trace_.activities) {
-      if (is_of_nccl(activity)) {
-        wanted.insert(activity.correlation);
+      if (is_of_nccl(activity) || library_of(activity) != nullptr) {
+        wanted[activity.correlation] = is_of_nccl(activity);
       }
     }
     for (const model::KinetoCall& call : trace_.runtime) {
-      if (call.correlation != model::kNoId && wanted.contains(call.correlation)) {
+      has_launches_ = has_launches_ || call.correlation != model::kNoId;
+      const auto kernel = wanted.find(call.correlation);
+      if (call.correlation == model::kNoId || kernel == wanted.end()) {
+        continue;
+      }
+      launched_ns_.emplace(call.correlation, call.start_ns);
+      if (kernel->second) {
         launches_[call.thread].push_back(call.start_ns);
       }
     }
+  }
+
+  // Where launches were recorded, a kernel without one was launched before the profile began.
+  std::optional<std::int64_t> launch_of(const model::GpuActivity& activity) const {
+    const auto launched = launched_ns_.find(activity.correlation);
+    return !has_launches_                   ? std::nullopt
+           : launched == launched_ns_.end() ? std::optional(subtract_saturating(begin_ns_, 1))
+                                            : std::optional(when(launched->second));
   }
 
   bool is_launched_between(std::int64_t thread, std::int64_t from_ns, std::int64_t to_ns) const {
@@ -308,6 +331,7 @@ class ProfileTrace {
     operation.state = model::State::kCompleted;
     operation.times_from = model::TimesFrom::kKineto;
     operation.window = 2;
+    operation.enqueue_start_ns = launch_of(activity);
     operation.start_ns = when(activity.start_ns);
     operation.end_ns = when(activity.end_ns);
     file_.operations.push_back(operation);
@@ -317,177 +341,15 @@ class ProfileTrace {
   model::NameTable& names_;
   model::TraceFile& file_;
   std::map<std::int64_t, std::vector<std::int64_t>> launches_;  // of NCCL's kernels, by thread
+  std::map<std::int64_t, std::int64_t> launched_ns_;            // by correlation
+  std::int64_t begin_ns_ = 0;                                   // of the profile, with its ranges
+  bool has_launches_ = false;                                   // of any kernel
   std::map<std::pair<std::string, model::NameId>, std::uint32_t> contexts_;
   std::map<std::uint32_t, std::vector<std::int64_t>> ranks_;  // of a context, in the job
   // The last send or receive of a thread and context, and when it was called.
   std::map<std::pair<std::int64_t, std::uint32_t>, std::pair<std::size_t, std::int64_t>>
       last_exchange_;
   std::vector<FramedOperation> framed_;
-};
-
-// The collectives of a rank in a communicator, in the order of calls.
-struct RankCalls {
-  std::uint32_t file = 0;
-  std::vector<std::size_t> operations;
-  bool has_numbers = true;  // PyTorch's, each once
-};
-
-class Numbering {
- public:
-  explicit Numbering(model::Traces& traces) : traces_(traces) {}
-
-  void number() {
-    std::map<std::string, std::vector<RankCalls>> communicators;
-    for (std::uint32_t file = 0; file < traces_.files.size(); ++file) {
-      std::map<std::uint32_t, RankCalls> calls;
-      for (std::size_t i = 0; i < traces_.files[file].operations.size(); ++i) {
-        const model::Operation operation = traces_.files[file].operations[i];
-        if (operation.kind == model::Kind::kCollective && operation.enqueue_start_ns) {
-          calls[operation.context].operations.push_back(i);
-        }
-      }
-      for (auto& [context, of_rank] : calls) {
-        of_rank.file = file;
-        std::set<std::uint64_t> seen;
-        for (const std::size_t i : of_rank.operations) {
-          const auto seq = traces_.files[file].operations[i].torch_seq;
-          of_rank.has_numbers = of_rank.has_numbers && seq && seen.insert(*seq).second;
-        }
-        communicators[*traces_.files[file].contexts[context].comm].push_back(std::move(of_rank));
-      }
-    }
-    for (const auto& [comm, ranks] : communicators) {
-      number(ranks);
-    }
-    if (begin_together_) {
-      call_windows_whole();
-    }
-  }
-
- private:
-  void number(const std::vector<RankCalls>& ranks) {
-    const bool has_numbers = std::all_of(ranks.begin(), ranks.end(),
-                                         [](const RankCalls& one) { return one.has_numbers; });
-    const std::string step = has_numbers ? std::string() : common_step(ranks);
-    std::vector<std::size_t> before;  // calls of each rank before the common begin
-    before.reserve(ranks.size());
-    for (const RankCalls& rank : ranks) {
-      before.push_back(calls_before(rank, step));
-    }
-    const std::size_t most = *std::max_element(before.begin(), before.end());
-    begin_together_ =
-        begin_together_ && std::all_of(ranks.begin(), ranks.end(), [&](const auto& one) {
-          return has_numbers ? seq_of(one, 0) == seq_of(ranks.front(), 0)
-                             : one.operations.size() == ranks.front().operations.size();
-        });
-    if (!has_numbers && !agree(ranks, before)) {
-      begin_together_ = false;
-      return;
-    }
-    for (std::size_t r = 0; r < ranks.size(); ++r) {
-      model::TraceFile& file = traces_.files[ranks[r].file];
-      for (std::size_t i = 0; i < ranks[r].operations.size(); ++i) {
-        model::Operation operation = file.operations[ranks[r].operations[i]];
-        operation.seq = has_numbers ? *operation.torch_seq : i + 1 + most - before[r];
-        file.operations.set(ranks[r].operations[i], operation);
-      }
-      file.process.has_common_numbers = true;
-    }
-    forget_uneven_sizes(ranks);
-  }
-
-  std::optional<std::uint64_t> seq_of(const RankCalls& rank, std::size_t call) const {
-    return traces_.files[rank.file].operations[rank.operations[call]].torch_seq;
-  }
-
-  // Window 1 is one that no call precedes: sends and receives are then matched by their order.
-  void call_windows_whole() {
-    for (model::TraceFile& file : traces_.files) {
-      file.windows = {{1, file.windows[2]}};
-      for (std::size_t i = 0; i < file.operations.size(); ++i) {
-        model::Operation operation = file.operations[i];
-        operation.window = 1;
-        file.operations.set(i, operation);
-      }
-    }
-  }
-
-  // In an exchange each rank may give other sizes. Then no size is that of the message.
-  void forget_uneven_sizes(const std::vector<RankCalls>& ranks) {
-    std::map<std::uint64_t, std::uint64_t> bytes;  // by number
-    bool are_even = true;
-    const auto for_each = [&](const auto& visit) {
-      for (const RankCalls& rank : ranks) {
-        model::Operations& operations = traces_.files[rank.file].operations;
-        for (const std::size_t i : rank.operations) {
-          if (model::Operation one = operations[i];
-              traces_.names.text(one.func) == "AlltoAll" && one.bytes && visit(one)) {
-            operations.set(i, one);
-          }
-        }
-      }
-    };
-    for_each([&](const model::Operation& one) {
-      are_even = are_even && bytes.try_emplace(*one.seq, *one.bytes).first->second == *one.bytes;
-      return false;
-    });
-    for_each([&](model::Operation& one) {
-      one.bytes = are_even ? one.bytes : std::nullopt;
-      return !are_even;
-    });
-  }
-
-  // The first step that all of these ranks have; no text if there is none.
-  std::string common_step(const std::vector<RankCalls>& ranks) const {
-    std::map<std::string_view, std::size_t> ranks_of_step;
-    for (const RankCalls& rank : ranks) {
-      for (const auto& [number, mark] : traces_.files[rank.file].marks) {
-        ++ranks_of_step[traces_.names.text(mark.name)];
-      }
-    }
-    for (const auto& [number, mark] : traces_.files[ranks.front().file].marks) {
-      if (ranks_of_step[traces_.names.text(mark.name)] == ranks.size()) {
-        return std::string(traces_.names.text(mark.name));
-      }
-    }
-    return {};
-  }
-
-  std::size_t calls_before(const RankCalls& rank, std::string_view step) const {
-    const model::TraceFile& file = traces_.files[rank.file];
-    const auto found = std::find_if(file.marks.begin(), file.marks.end(), [&](const auto& mark) {
-      return traces_.names.text(mark.second.name) == step;
-    });
-    if (found == file.marks.end()) {
-      return 0;
-    }
-    return static_cast<std::size_t>(
-        std::count_if(rank.operations.begin(), rank.operations.end(), [&](std::size_t i) {
-          return file.operations[i].enqueue_start_ns < found->second.start_ns;
-        }));
-  }
-
-  // Whether calls with equal numbers are of one function and size, on all ranks that have them.
-  bool agree(const std::vector<RankCalls>& ranks, const std::vector<std::size_t>& before) const {
-    const RankCalls& first = ranks.front();
-    const auto terms = [&](const RankCalls& rank, std::size_t i) {
-      const model::Operation operation = traces_.files[rank.file].operations[rank.operations[i]];
-      return std::pair(operation.func,
-                       operation.kind == model::Kind::kCollective ? operation.count : std::nullopt);
-    };
-    for (std::size_t r = 1; r < ranks.size(); ++r) {
-      for (std::size_t i = before[r]; i < ranks[r].operations.size(); ++i) {
-        const std::size_t of_first = i - before[r] + before.front();
-        if (of_first < first.operations.size() && terms(first, of_first) != terms(ranks[r], i)) {
-          return false;
-        }
-      }
-    }
-    return true;
-  }
-
-  model::Traces& traces_;
-  bool begin_together_ = true;  // the profiles of all ranks have the same first calls
 };
 
 }  // namespace
@@ -498,8 +360,7 @@ std::optional<std::int64_t> rank_by_calls(const model::KinetoTrace& trace) {
   for (const model::KinetoComm& comm : trace.comms) {
     const std::string_view func = nccl_function(trace.names.text(comm.collective));
     // In other calls "Rank" is the root or the peer.
-    const bool is_own = func == "AllReduce" || func == "AllGather" || func == "ReduceScatter";
-    const auto place = is_own ? comm.rank : std::nullopt;
+    const auto place = needs_all(func) ? comm.rank : std::nullopt;
     auto ranks = seen.insert({comm.ranks, place}).second
                      ? ranks_listed(trace.names.text(comm.ranks))
                      : std::nullopt;
@@ -519,10 +380,6 @@ std::optional<std::int64_t> rank_by_calls(const model::KinetoTrace& trace) {
 std::vector<FramedOperation> add_profile_trace(const model::KinetoTrace& trace,
                                                model::Traces& traces) {
   return ProfileTrace(trace, traces).make();
-}
-
-void number_profiled_calls(model::Traces& traces) {
-  Numbering(traces).number();
 }
 
 }  // namespace ringside::match

@@ -33,12 +33,6 @@ std::optional<std::int64_t> rank_by_calls(const model::KinetoTrace& trace);
 std::vector<FramedOperation> add_profile_trace(const model::KinetoTrace& trace,
                                                model::Traces& traces);
 
-/// Numbers the collectives of such traces, once all are there. PyTorch's numbers (`Seq`, of 2026
-/// on) are taken where each call has one of its own. Else a rank's calls in a communicator are
-/// counted from the first profiler step that all of its ranks have; where there are no steps, from
-/// the first call, if all ranks made the same calls. Otherwise they stay without numbers.
-void number_profiled_calls(model::Traces& traces);
-
 }  // namespace ringside::match
 
 #endif  // RINGSIDE_ANALYZER_MATCH_KINETO_PROFILE_TRACE_H

@@ -114,6 +114,29 @@ class HangFinder {
            (!is_in_ring_.empty() && is_in_ring_[index]);
   }
 
+  // Whether an operation is the first that all ranks have called and none has finished, in dumps
+  // that do not say whether it has begun. `found`: its fronts.
+  bool is_told_by_none(const MatchedOperation& matched,
+                       const std::vector<PositionIndex::Place>& found) const {
+    const auto may_run = [&](const PositionIndex::Place& place) {
+      const Position& position = hang_.positions[place.position];
+      const model::TraceFile& file = traces_.files[position.file];
+      const auto watched = file.contexts.at(member_of(position).context).last_completed;
+      const auto finished =
+          position.last_finished
+              ? file.operations[*position.last_finished].seq.value_or(matched.number)
+              : 0;
+      return !file.process.tells_begin && finished < matched.number &&
+             std::cmp_less(watched.value_or(-1), matched.number);
+    };
+    return matched.way == Way::kSequence &&
+           found.size() == match::ranks_expected(hang_.matches, matched) &&
+           std::all_of(found.begin(), found.end(), may_run) &&
+           std::none_of(hang_.undecided.begin(), hang_.undecided.end(), [&](const auto& one) {
+             return hang_.matches.operations[one.matched].communicator == matched.communicator;
+           });
+  }
+
   std::vector<PositionIndex::Place> stuck_in(std::size_t index) {
     const MatchedOperation& matched = hang_.matches.operations[index];
     std::vector<PositionIndex::Place> found;
@@ -139,6 +162,9 @@ class HangFinder {
     }
     if (!found.empty() && !has_begun) {
       ++hang_.enqueued_only[matched.communicator];
+      if (is_told_by_none(matched, found)) {
+        hang_.undecided.push_back({index, std::nullopt, std::nullopt, 0});
+      }
       found.clear();
     }
     return found;

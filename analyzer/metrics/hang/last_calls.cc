@@ -170,7 +170,7 @@ class LastCalls {
     const bool is_over = std::any_of(movers.begin(), movers.end(), [&](std::uint32_t mover) {
       return has_exited(traces_.files[positions_[mover].file]);
     });
-    if (call.silent_ns < min_age_ns_ || call.times_before >= kOften) {
+    if (*call.silent_ns < min_age_ns_ || call.times_before >= kOften) {
       return;
     }
     if (is_hopeless && call.times_before == 0) {
@@ -223,7 +223,7 @@ class LastCalls {
         call.times_before = std::max(call.times_before,
                                      static_cast<std::size_t>(std::count_if(
                                          before_ns.begin(), before_ns.end(),
-                                         [&](std::int64_t ns) { return ns >= call.silent_ns; })));
+                                         [&](std::int64_t ns) { return ns >= *call.silent_ns; })));
       }
     }
     return call;

@@ -23,8 +23,9 @@ namespace ringside::metrics {
 struct UndecidedCall {
   std::size_t matched = 0;                  // index into Matches::operations
   std::optional<std::uint32_t> not_called;  // the position that has not; nothing: all ranks have
-  std::int64_t silent_ns = 0;               // no rank that could go on has called for so long
-  std::size_t times_before = 0;             // how often one of these was silent as long before
+  /// No rank that could go on has called for so long; nothing: that is not told.
+  std::optional<std::int64_t> silent_ns;
+  std::size_t times_before = 0;  // how often one of these was silent as long before
 };
 
 /// Makes the first call of each rank that surely waits for another rank a front (Stage::kCalled).

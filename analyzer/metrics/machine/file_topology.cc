@@ -36,14 +36,24 @@ void find_few_links(const Topology& topology, const NvLinkDomain& domain, const 
                                                      [](const auto& one, const auto& other) {
                                                        return one.second < other.second;
                                                      });
-  if (!has_switches && (usual->second < kFewest || usual->second * 2 <= most.size())) {
-    return;
-  }
   const auto add = [&](const RankGpu& rank, const std::string& who, std::uint32_t count,
                        const std::string& text) {
     findings.push_back({"link-down", who + std::to_string(count) + ' ' + link + text, false,
                         rank.host, rank.gpu->pci});
   };
+  if (!has_switches && (usual->second < kFewest || usual->second * 2 <= most.size())) {
+    for (std::size_t one = 0; one < links.size(); ++one) {
+      for (std::size_t other = 0; other < links.size(); ++other) {
+        if (links[one][other] < links[other][one]) {  // a link has two ends
+          add(topology.ranks[domain.ranks[one]], topology.ranks[domain.ranks[one]].label + " has ",
+              links[one][other],
+              "s to " + topology.ranks[domain.ranks[other]].label + ", which has " +
+                  std::to_string(links[other][one]) + " to it.");
+        }
+      }
+    }
+    return;
+  }
   std::vector<std::pair<std::size_t, std::size_t>> odd;
   std::size_t pairs = 0;
   for (std::size_t one = 0; one < links.size() && !has_switches; ++one) {

@@ -132,7 +132,7 @@ class HangReport {
         std::max_element(hang_.undecided.begin(), hang_.undecided.end(),
                          [](const auto& a, const auto& b) { return a.silent_ns < b.silent_ns; });
     const std::size_t others = hang_.undecided.size() - 1;
-    return sentences_.undecided(*longest) + '.' +
+    return capitalised(sentences_.undecided(*longest)) + '.' +
            (others == 0 ? ""
                         : " So it is in " + counted(others, "more communicator") + ", see below.");
   }

@@ -311,7 +311,14 @@ std::string HangSentences::called_for(std::uint32_t operation) const {
 // Nothing but calls is known, and they leave it open.
 std::string HangSentences::undecided(const metrics::UndecidedCall& call) const {
   const std::string name = text_.name_of_matched(call.matched);
-  const std::string silent = " called nothing for " + human_duration(call.silent_ns);
+  if (!call.silent_ns) {
+    return "all ranks have called " + name +
+           ", and no dump says that it has begun or ended: whether it is stuck is not known. "
+           "TORCH_NCCL_ENABLE_TIMING=1 records whether it has begun, and `ringside run -- "
+           "COMMAND`, "
+           "too";
+  }
+  const std::string silent = " called nothing for " + human_duration(*call.silent_ns);
   return (call.not_called
               ? "Rank " + text_.place(*call.not_called) + " has probably stopped before " + name +
                     ": it has not called it, and has" + silent

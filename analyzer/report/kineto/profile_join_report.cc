@@ -72,8 +72,8 @@ std::string alone_text(const std::vector<match::KinetoFileJoin>& joins,
       if (operation.times_from == model::TimesFrom::kKineto) {
         const std::int64_t time_ns = subtract_saturating(*operation.end_ns, *operation.start_ns);
         all_ns = add_saturating(all_ns, time_ns);
-        // NCCL's own has a call, or a stream that has no name.
-        if (!operation.enqueue_start_ns && !file.contexts.at(operation.context).name.empty()) {
+        // NCCL's own has a process group, or a stream that has no name.
+        if (i >= join.framed.size() && !file.contexts.at(operation.context).name.empty()) {
           others_ns = add_saturating(others_ns, time_ns);
         }
       }

@@ -259,7 +259,11 @@ Document stragglers_document(const Replays& replays) {
   const replay::Coverage all = replays.all_coverage();
   document.notes.push_back(
       "all ranks were seen to run " + std::to_string(all.seen) + " of " +
-      counted(all.operations, "operation of several ranks", "operations of several ranks"));
+      counted(all.operations, "operation of several ranks", "operations of several ranks") +
+      (all.at_edges == 0 ? ""
+                         : "; " + counted(all.at_edges, "more operation") +
+                               " before or behind what the profiles of all ranks recorded " +
+                               (all.at_edges == 1 ? "is" : "are") + " left out"));
   return document;
 }
 

@@ -248,7 +248,10 @@ std::vector<std::string> run_lines(const std::vector<match::Run>& runs) {
     lines.push_back("Run " + std::to_string(i + 1) + ": " +
                     (runs[i].job.empty() ? "" : "job " + runs[i].job + ", ") + "began " +
                     utc_time(runs[i].start_ns / 1'000'000'000) + ", " +
-                    counted(runs[i].files.size(), "process", "processes"));
+                    counted(runs[i].files.size(), "process", "processes") +
+                    (runs[i].is_later_profile ? ", after the profiles of run " + std::to_string(i) +
+                                                    " had ended by their clocks"
+                                              : ""));
   }
   return lines;
 }
