@@ -7,7 +7,6 @@
 #include <cmath>
 #include <cstdio>
 #include <filesystem>
-#include <initializer_list>
 #include <set>
 #include <string_view>
 #include <system_error>
@@ -198,6 +197,27 @@ void add_unprofiled(const model::Traces& traces, std::vector<metrics::ProcessGra
       graphs.push_back({file, metrics::build_rank_graph({}, operations, "none")});
     }
   }
+}
+
+// Whether a rank has no trace, or operations are not recorded on all of their ranks, or undecided;
+// one that does not match is an answer, and explains others.
+bool lacks_records(const Analysis& analysis) {
+  const auto& operations = analysis.matches.operations;
+  const bool lacks_ranks = match::most_ranks_without_trace(analysis.matches.communicators) > 0;
+  if (lacks_ranks || std::all_of(operations.begin(), operations.end(), [&](const auto& one) {
+        return match::ranks_seen(analysis.matches, one) >=
+               match::ranks_expected(analysis.matches, one);
+      })) {
+    return lacks_ranks;
+  }
+  const auto& judgements = analysis.facts().judgements();
+  const auto is_unseen = [](const match::Judgement& one) {
+    return one.verdict == match::Verdict::kNotRecorded || one.verdict == match::Verdict::kUndecided;
+  };
+  return std::any_of(judgements.begin(), judgements.end(), is_unseen) &&
+         std::all_of(judgements.begin(), judgements.end(), [&](const auto& one) {
+           return is_unseen(one) || one.verdict == match::Verdict::kMatched;
+         });
 }
 
 }  // namespace
@@ -428,12 +448,11 @@ void align_clocks(const AnalysisOptions& options, Analysis& analysis) {
   analysis.has_common_clock = options.compares_clocks || options.align_report ||
                               match::chooses_moments(options.selection) ||
                               !analysis.matching->is_finished();
-  if (!analysis.has_common_clock) {
-    analysis.alignment = align::Alignment::none(analysis.traces);
-    return;
-  }
-  analysis.alignment = align::Alignment::estimate(analysis.traces, analysis.matching->trusted(),
-                                                  options.clock_error_ns);
+  analysis.alignment =
+      analysis.has_common_clock
+          ? align::Alignment::estimate(analysis.traces, analysis.matching->trusted(),
+                                       options.clock_error_ns)
+          : align::Alignment::none(analysis.traces);
 }
 
 bool match_chosen(const AnalysisOptions& options, Analysis& analysis) {
@@ -513,34 +532,7 @@ ExitStatus status_of_reading(const Analysis& analysis) {
   return report::count_unread(analysis.traces, analysis.problems) == 0 ? kExitOk : kExitIncomplete;
 }
 
-namespace {
-
-// Whether a rank has no trace, or operations are not recorded on all of their ranks, or undecided;
-// one that does not match is an answer, and explains others.
-bool lacks_records(const Analysis& analysis) {
-  using match::Verdict;
-  const auto& operations = analysis.matches.operations;
-  const bool are_all_seen = std::all_of(operations.begin(), operations.end(), [&](const auto& one) {
-    return match::ranks_seen(analysis.matches, one) >= match::ranks_expected(analysis.matches, one);
-  });
-  if (are_all_seen) {
-    return match::most_ranks_without_trace(analysis.matches.communicators) > 0;
-  }
-  const auto& judgements = analysis.facts().judgements();
-  const auto count = [&](std::initializer_list<Verdict> all) {
-    return std::count_if(judgements.begin(), judgements.end(), [&](const auto& one) {
-      return std::find(all.begin(), all.end(), one.verdict) != all.end();
-    });
-  };
-  const auto unseen = count({Verdict::kNotRecorded, Verdict::kUndecided});
-  return match::most_ranks_without_trace(analysis.matches.communicators) > 0 ||
-         (unseen > 0 && unseen + count({Verdict::kMatched}) == std::ssize(judgements));
-}
-
-}  // namespace
-
 ExitStatus status_of_answer(const Analysis& analysis, const AnalysisOptions& options) {
-  const bool is_chosen = match::chooses_files(options.selection);
   const bool has_all = !match::chooses_operations(options.selection);
   const auto& files = analysis.traces.files;
   const bool is_whole =
@@ -550,7 +542,8 @@ ExitStatus status_of_answer(const Analysis& analysis, const AnalysisOptions& opt
                     return file.closed && (!has_all || file.operations.size() >=
                                                            file.operations_written.value_or(0));
                   }) &&
-      (is_chosen || !lacks_records(analysis)) && !match::has_operations_alone(analysis.matches) &&
+      (match::chooses_files(options.selection) || !lacks_records(analysis)) &&
+      !match::has_operations_alone(analysis.matches) &&
       match::kernels_without_calls(analysis.traces) == 0;
   return is_whole ? kExitOk : kExitIncomplete;
 }
