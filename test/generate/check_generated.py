@@ -20,7 +20,7 @@ CASES = [
     ("--seed 5 --straggler 1:400:2 --sample 3", True, True),
     ("--seed 6 --mismatch size:1:0 --mismatch datatype:2:1 --mismatch function:3:13", True, True),
     ("--seed 7 --mismatch root:3:3 --missing 2:16", True, True),
-    ("--seed 8 --split 2 --hang 2:2", True, False),
+    ("--seed 8 --split 2 --hang 2:2", True, True),
     ("--seed 9 --hang 0:1 --end killed --full", False, False),
     ("--seed 10 --drop 1:30 --full", True, False),
     ("--seed 11 --truncate 2 --lose 3", False, False),

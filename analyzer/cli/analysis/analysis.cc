@@ -199,27 +199,6 @@ void add_unprofiled(const model::Traces& traces, std::vector<metrics::ProcessGra
   }
 }
 
-// Whether a rank has no trace, or operations are not recorded on all of their ranks, or undecided;
-// one that does not match is an answer, and explains others.
-bool lacks_records(const Analysis& analysis) {
-  const auto& operations = analysis.matches.operations;
-  const bool lacks_ranks = match::most_ranks_without_trace(analysis.matches.communicators) > 0;
-  if (lacks_ranks || std::all_of(operations.begin(), operations.end(), [&](const auto& one) {
-        return match::ranks_seen(analysis.matches, one) >=
-               match::ranks_expected(analysis.matches, one);
-      })) {
-    return lacks_ranks;
-  }
-  const auto& judgements = analysis.facts().judgements();
-  const auto is_unseen = [](const match::Judgement& one) {
-    return one.verdict == match::Verdict::kNotRecorded || one.verdict == match::Verdict::kUndecided;
-  };
-  return std::any_of(judgements.begin(), judgements.end(), is_unseen) &&
-         std::all_of(judgements.begin(), judgements.end(), [&](const auto& one) {
-           return is_unseen(one) || one.verdict == match::Verdict::kMatched;
-         });
-}
-
 }  // namespace
 
 void add_input_options(CLI::App& command, AnalysisOptions& options) {
@@ -542,7 +521,8 @@ ExitStatus status_of_answer(const Analysis& analysis, const AnalysisOptions& opt
                     return file.closed && (!has_all || file.operations.size() >=
                                                            file.operations_written.value_or(0));
                   }) &&
-      (match::chooses_files(options.selection) || !lacks_records(analysis)) &&
+      (match::chooses_files(options.selection) ||
+       match::most_ranks_without_trace(analysis.matches.communicators) == 0) &&
       !match::has_operations_alone(analysis.matches) &&
       match::kernels_without_calls(analysis.traces) == 0;
   return is_whole ? kExitOk : kExitIncomplete;
