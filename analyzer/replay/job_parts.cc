@@ -406,6 +406,8 @@ void PartsFinder::add_messages(OfThread& own, std::uint32_t index, std::span<con
   const MatchedOperation& operation = facts_.matches().operations[index];
   const match::Communicator& communicator = facts_.matches().communicators[operation.communicator];
   const bool is_uneven = operation.pattern == match::Pattern::kAlltoAllv;  // and changes
+  // The kernels of an exchange end when the last rank has come: its messages are one transfer.
+  const bool is_exchange = is_uneven || operation.pattern == match::Pattern::kAlltoAll;
   std::vector<std::pair<std::pair<std::uint32_t, std::uint32_t>, SeenMember>> messages;
   for (std::size_t i = 0; i < parts.size(); ++i) {
     const model::Execution& execution = executions[i];
@@ -422,21 +424,28 @@ void PartsFinder::add_messages(OfThread& own, std::uint32_t index, std::span<con
                    execution.start_is_latest);
     own.parts.kernels[kernel].group = one.group.value_or(0);
     if (peer != *rank) {
-      messages.push_back(
-          {is_send ? std::pair(*rank, peer) : std::pair(peer, *rank), {kernel, *execution.end_ns}});
+      messages.push_back({is_exchange ? std::pair(*rank, *rank)
+                          : is_send   ? std::pair(*rank, peer)
+                                      : std::pair(peer, *rank),
+                          {kernel, *execution.end_ns}});
     }
   }
   std::stable_sort(messages.begin(), messages.end(),
                    [](const auto& a, const auto& b) { return a.first < b.first; });
-  for (std::size_t first = 0; first < messages.size();) {
-    own.members.clear();
-    std::size_t end = first;
-    for (; end < messages.size() && messages[end].first == messages[first].first; ++end) {
-      own.members.push_back(messages[end].second);
+  own.members.clear();
+  for (std::size_t i = 0; i < messages.size(); ++i) {
+    const bool is_next = i > 0 && messages[i].first == messages[i - 1].first;
+    if (is_next && is_exchange) {
+      own.members.back().end_ns = std::max(own.members.back().end_ns, messages[i].second.end_ns);
+      continue;
     }
-    add_transfer(own, facts::Flow::kAll, index, own.members);
-    first = end;
+    if (!is_next && !is_exchange) {
+      add_transfer(own, facts::Flow::kAll, index, own.members);
+      own.members.clear();
+    }
+    own.members.push_back(messages[i].second);
   }
+  add_transfer(own, facts::Flow::kAll, index, own.members);
 }
 
 // A rank of which only the call is known has ended when another rank of its host has, in a message
