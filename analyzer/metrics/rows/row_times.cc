@@ -131,9 +131,10 @@ void RowTimes::add(const facts::OperationFacts& operation,
     }
     waited_ns_ = add_saturating(waited_ns_, rank.best_wait_ns);
     if (rank.shows_time) {
-      // A rank that may have come before it was seen was there for the whole transfer.
+      // A rank that may have come before it was seen was there for its wait and the transfer.
       const std::int64_t wall_ns =
-          std::clamp(operation.best_busy_ns, rank.seen_wall_ns(), rank.wall_ns());
+          std::clamp(add_saturating(operation.best_busy_ns, rank.best_wait_ns), rank.seen_wall_ns(),
+                     rank.wall_ns());
       wall_.push_back({wall_ns});
       wait_.push_back({std::min(rank.best_wait_ns, wall_ns), std::min(rank.wait.least_ns, wall_ns),
                        rank.wait.most_ns});
