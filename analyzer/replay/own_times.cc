@@ -260,8 +260,9 @@ class Finder {
       const std::uint32_t kernel = one.first_kernel + i;
       const Choice choice = choices_[i % role.length];
       times_.anchors[kernel] = anchor_of(one.first_kernel, kernel, choice);
-      times_.is_seen[kernel] =
-          choice.back > 0 && i >= choice.back && is_free_[kernel] && is_known_from(kernel, choice);
+      // A stall where kernels follow each other as a rule has no anchor, and is seen all the same.
+      times_.is_seen[kernel] = is_free_[kernel] && i >= std::max(choice.back, 1U) &&
+                               (choice.back == 0 || is_known_from(kernel, choice));
       set_ready(kernel, job_.kernels[kernel].start_ns);
     }
   }
