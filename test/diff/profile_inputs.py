@@ -360,7 +360,7 @@ def old_categories():
 
 
 def beside(made, others):
-    return {**made, **{"profiles/" + path.split("/")[-1]: text for path, text in others.items()}}
+    return {"dumps/" + path.split("/")[-1]: text for path, text in {**made, **others}.items()}
 
 
 def uneven_exchange():
@@ -491,8 +491,8 @@ def cases():
         "profiles-alike-calls-compare": ("compare ../profiles-alike-calls/profiles profiles", alike(steps=8)),
         "profiles-kernels-behind": ("iterations profiles", kernels_behind()),
         "profiles-old-categories": ("stragglers profiles", old_categories()),
-        "profiles-beside-dumps": ("summary --no-findings profiles", beside(alike(), hang_inputs.all_called(3))),
-        "profiles-beside-dumps-hang": ("hang ../profiles-beside-dumps/profiles", {}),
+        "profiles-beside-dumps": ("summary --no-findings dumps", beside(alike(), hang_inputs.all_called(3))),
+        "profiles-beside-dumps-hang": ("hang ../profiles-beside-dumps/dumps", {}),
         "profiles-uneven-exchange": ("match profiles", uneven_exchange()),
         "profiles-exchanges": ("summary profiles", exchanges()),
     }
