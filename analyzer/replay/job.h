@@ -68,7 +68,7 @@ struct JobRank {
   std::uint32_t first_kernel = 0;
   std::uint32_t kernel_count = 0;
   std::uint32_t step_length = 0;  // kernels of each step that the application names; 0: not known
-  bool hides_work = false;        // what it did before some kernels may look like waiting in them
+  std::int64_t hidden_ns = 0;     // of its kernels' waits: may be what its GPU did before them
 };
 
 struct Job {

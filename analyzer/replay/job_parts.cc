@@ -15,6 +15,7 @@
 #include "analyzer/metrics/iterations/named_turns.h"
 #include "analyzer/metrics/rows/rows.h"
 #include "analyzer/model/parallel.h"
+#include "analyzer/model/saturating.h"
 
 namespace ringside::replay {
 namespace {
@@ -193,7 +194,7 @@ class Builder {
       }
       if (one.is_open) {
         kernel.start_ns = std::min(start_ns, std::max(call_ns, free_ns));
-        own.hides_work = own.hides_work || start_ns - kernel.start_ns > kSameMoment_ns;
+        own.hidden_ns = add_saturating(own.hidden_ns, start_ns - kernel.start_ns);
       }
       ++place;
     }
@@ -448,8 +449,9 @@ void PartsFinder::add_messages(OfThread& own, std::uint32_t index, std::span<con
   add_transfer(own, facts::Flow::kAll, index, own.members);
 }
 
-// A rank of which only the call is known has ended when another rank of its host has, in a message
-// when its peer or another one of its calls has, and may have come at any time since its call.
+// By the network's times a rank of which only the call is known has ended when another rank of its
+// host has, in a message when its peer or another one of its calls has, and may have come at any
+// time since its call.
 void PartsFinder::complete(OfThread& own, const MatchedOperation& operation,
                            std::span<const Part> parts,
                            std::span<const model::Execution> executions) const {
@@ -462,6 +464,7 @@ void PartsFinder::complete(OfThread& own, const MatchedOperation& operation,
     for (std::size_t k = 0; k < parts.size() && !can_be_replayed(one); ++k) {
       const model::Execution& other = executions[k];
       if (one.in_flight || !one.enqueue_start_ns || !can_be_replayed(other) ||
+          other.times_from != model::TimesFrom::kProxy ||
           alignment.host_of(parts[k].file) != alignment.host_of(file) ||
           (operation.way == Way::kGroup && parts[k].file != file &&
            (one.peer != members[parts[k].member].rank ||

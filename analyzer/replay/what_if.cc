@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <map>
+#include <numeric>
 
 #include "analyzer/model/nth_value.h"
 
@@ -11,6 +12,8 @@ namespace {
 
 // Other ranks whose own times stand for all of them.
 constexpr std::size_t kRanksCompared = 64;
+// Roles are compared if no more than this part of what ranks did may look like waiting.
+constexpr double kMostHidden = 0.1;
 // The fastest transfers of a kind, of which the slowest is the peak.
 constexpr double kPeakShare = 0.1;
 
@@ -50,8 +53,10 @@ WhatIf::WhatIf(const Job& job)
     mean_work_ns_ += sum_ns / static_cast<double>(job.ranks.size());
     work_ns_[role] = sum_ns / static_cast<double>(places_.roles()[role].ranks.size());
   }
-  if (std::any_of(job.ranks.begin(), job.ranks.end(),
-                  [](const JobRank& rank) { return rank.hides_work; })) {
+  const double hidden_ns = std::accumulate(
+      job.ranks.begin(), job.ranks.end(), 0.0,
+      [](double sum, const JobRank& rank) { return sum + static_cast<double>(rank.hidden_ns); });
+  if (hidden_ns > kMostHidden * mean_work_ns_ * static_cast<double>(job.ranks.size())) {
     std::fill(work_ns_.begin(), work_ns_.end(), mean_work_ns_);  // roles cannot be compared
   }
   if (replay_.is_possible()) {

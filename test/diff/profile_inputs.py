@@ -307,6 +307,16 @@ def alike(ranks=4, steps=4, **of_job):
     return files(ranks=ranks, steps=steps, named=False, has_pairs=False, **of_job)
 
 
+def without_kernels():
+    """Rank 2's profile has calls and no kernels; rank 3 computes longer."""
+    def change(trace):
+        if trace["distributedInfo"]["rank"] == 2:
+            trace["traceEvents"] = [event for event in trace["traceEvents"] if event.get("cat") != "kernel"]
+        return on_host(trace, "node0")
+
+    return with_members(alike(slow=3, slower=1.5), change)
+
+
 def other_steps():
     """Calls without numbers, counted from other steps of the profiler on each rank, at one time."""
     def change(trace):
@@ -485,6 +495,7 @@ def cases():
         "profiles-no-numbers-late-no-host": ("match profiles", without_steps(alike(has_seq=False), first=2)),
         "profiles-no-numbers": ("match profiles", without_steps(alike(has_seq=False))),
         "profiles-no-numbers-other-steps": ("match profiles", other_steps()),
+        "profiles-without-kernels": ("stragglers profiles", without_kernels()),
         "profiles-late-stragglers": ("stragglers profiles", alike(steps=12, skipped=2, slow=3, slower=1.5)),
         "profiles-late-fail-on": ("summary --fail-on mismatch,missing,unfinished,state ../profiles-late-stragglers/profiles", {}),
         "profiles-alike-calls": ("iterations profiles", without_steps(alike(steps=8))),

@@ -167,6 +167,6 @@ endforeach()
 # a release runs them.
 foreach(test nccl-abi-v1 nccl-abi-v3 nccl-abi-v4 nccl-abi-v5 nccl-mix-4 nccl-sampled nccl-bench-kernel
              nccl-kill-all nccl-left-out-killed nccl-random-kills nccl-topology-off nccl-tiny-shm
-             nccl-run-terminated emulated_gpu-faults)
+             nccl-run-terminated nccl-locked emulated_gpu-faults)
   set_property(TEST ${test} PROPERTY LABELS nccl release)
 endforeach()

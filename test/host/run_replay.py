@@ -293,7 +293,9 @@ def mask_changes(run, recordings, process, value):
         done = subprocess.run([*EMULATOR, run.options.ringside, "summary", "--format", "json",
                                "--fail-on", "missing", str(run.traces)], capture_output=True,
                               text=True, timeout=60, check=False)
-        require(done.returncode == 0, f"summary: {done.stdout[-3000:]}{done.stderr}")
+        # What one rank alone has not recorded cannot be judged.
+        is_on_all = len(changed) == len(recordings)
+        require(done.returncode == (0 if is_on_all else 4), f"summary: {done.stdout[-3000:]}{done.stderr}")
 
 
 def dump(run):
