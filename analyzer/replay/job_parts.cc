@@ -149,7 +149,7 @@ class Builder {
       seen.push_back(std::move(kernels));
     }
     for_each_on_cores(ranks.size(), [&](std::size_t, std::size_t i) {
-      add_kernels(std::move(seen[i]), ranks[i].second, jobs_[ranks[i].first]);
+      add_kernels(seen[i], ranks[i].second, jobs_[ranks[i].first]);
     });
     add_transfers();
     for (std::size_t i = 0; i < jobs_.size(); ++i) {
@@ -165,7 +165,7 @@ class Builder {
   }
 
   // Those of one rank, in the order of their calls.
-  void add_kernels(std::vector<std::uint32_t> order, std::uint32_t rank, Job& job) {
+  void add_kernels(const std::vector<std::uint32_t>& order, std::uint32_t rank, Job& job) {
     JobRank& own = job.ranks[rank];
     std::vector<std::tuple<std::int64_t, std::int64_t, std::uint32_t, std::uint32_t>> keys;
     keys.reserve(order.size());
