@@ -16,9 +16,9 @@ class Finder {
       : flow_(flow), has_all_ranks_(has_all_ranks), rows_(rows) {}
 
   OperationTimes find() {
-    if (flow_.flow == Flow::kFromRoot && flow_.root != RankTimes::kNobody) {
+    if (has_root(Flow::kFromRoot)) {
       find_from_root();
-    } else if (flow_.flow == Flow::kToRoot && flow_.root != RankTimes::kNobody) {
+    } else if (has_root(Flow::kToRoot)) {
       find_to_root();
     }
     if (!is_timed_) {
@@ -46,6 +46,8 @@ class Finder {
     busy_ = busy;
     is_timed_ = true;
   }
+
+  bool has_root(Flow flow) const { return flow_.flow == flow && flow_.root != RankTimes::kNobody; }
 
   std::uint32_t count() const { return static_cast<std::uint32_t>(rows_.size()); }
 
@@ -81,7 +83,7 @@ class Finder {
         data.last = i;
       }
     }
-    const bool is_from_root = flow_.flow == Flow::kFromRoot && flow_.root != RankTimes::kNobody;
+    const bool is_from_root = has_root(Flow::kFromRoot);
     if (flow_.root == RankTimes::kNobody) {
       data.best_ns = rows_[data.last].wall_ns();  // by their calls, where they may have come then
     } else if (is_from_root) {
@@ -99,7 +101,7 @@ class Finder {
     }
   }
 
-  // A message took as long as that of its two ranks was in it which came last.
+  // A message took as long as its later rank was in the operation.
   void find_waits_of_links() {
     std::vector<Data> data(rows_.size());
     for (const Link& link : flow_.links) {
@@ -145,9 +147,9 @@ class Finder {
     for (std::uint32_t i = 0; i < count(); ++i) {
       if (flow_.flow == Flow::kAll) {
         check(i, count() - 1);
-      } else if (flow_.flow == Flow::kFromRoot && flow_.root != RankTimes::kNobody) {
+      } else if (has_root(Flow::kFromRoot)) {
         check(i, flow_.root);
-      } else if (flow_.flow == Flow::kToRoot && flow_.root != RankTimes::kNobody) {
+      } else if (has_root(Flow::kToRoot)) {
         check(flow_.root, i);
       }
     }
@@ -157,18 +159,18 @@ class Finder {
   // is by the clock of that rank alone.
   void find_shortest() {
     constexpr std::int64_t kMost_ns = std::numeric_limits<std::int64_t>::max();
-    busy_ = {kMost_ns, kMost_ns};
+    Interval busy{kMost_ns, kMost_ns};
     std::int64_t best_ns = kMost_ns;
     for (RankTimes& times : rows_) {
       if (times.has_execution) {
         times.shows_time = true;
-        busy_.least_ns = std::min(busy_.least_ns, times.least_wall_ns());
-        busy_.most_ns = std::min(busy_.most_ns, times.most_wall_ns());
+        busy.least_ns = std::min(busy.least_ns, times.least_wall_ns());
+        busy.most_ns = std::min(busy.most_ns, times.most_wall_ns());
         best_ns = std::min(best_ns, times.seen_wall_ns());
       }
     }
     if (best_ns != kMost_ns) {
-      is_timed_ = true;
+      set_busy(busy);
       times_.best_busy_ns = best_ns;
     }
   }

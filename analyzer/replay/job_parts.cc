@@ -164,7 +164,7 @@ class Builder {
     return matches_.communicators[parts_.kinds[kernel.kind].communicator].run;
   }
 
-  // Those of one rank, in the order of their calls.
+  // Makes the kernels of one rank, in the order of their calls.
   void add_kernels(const std::vector<std::uint32_t>& order, std::uint32_t rank, Job& job) {
     JobRank& own = job.ranks[rank];
     std::vector<std::tuple<std::int64_t, std::int64_t, std::uint32_t, std::uint32_t>> keys;

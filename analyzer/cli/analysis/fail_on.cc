@@ -150,7 +150,7 @@ class Judge {
     return count;
   }
 
-  // Where no operation has one of these verdicts, one that is undecided might have.
+  // An operation that is undecided might have one of these verdicts.
   void judge_verdicts(const Condition& condition, std::initializer_list<match::Verdict> all,
                       const char* which) {
     std::uint64_t found = 0;

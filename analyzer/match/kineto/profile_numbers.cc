@@ -175,7 +175,7 @@ class Numbering {
     });
   }
 
-  // What a rank ended before another's first call began was called before the common begin.
+  // The common begin is the first call of the rank that began last.
   std::vector<std::size_t> calls_before_last_begin(const std::vector<RankCalls>& ranks) const {
     std::int64_t begin_ns = std::numeric_limits<std::int64_t>::min();
     for (const RankCalls& rank : ranks) {
