@@ -98,10 +98,6 @@ FlowOfOperation flow_of(const model::Traces& traces, const match::Matches& match
   made.flow = Flow::kLinks;
   const Places places(matches.communicators[operation.communicator], rows);
   made.links = links_of(traces, matches, operation, places);
-  if (operation.pattern == match::Pattern::kAlltoAllv &&
-      made.links.size() == rows.size() * (rows.size() - 1)) {
-    made.flow = Flow::kAll;
-  }
   return made;
 }
 

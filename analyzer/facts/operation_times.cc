@@ -32,11 +32,7 @@ class Finder {
     busy_.least_ns = has_all_ranks_ && is_all_seen() ? busy_.least_ns : 0;
     busy_.least_ns = std::clamp<std::int64_t>(busy_.least_ns, 0, times_.best_busy_ns);
     busy_.most_ns = std::max(busy_.most_ns, times_.best_busy_ns);
-    if (flow_.flow == Flow::kLinks) {
-      find_waits_of_links();
-    } else {
-      find_waits();
-    }
+    find_waits();
     times_.busy = busy_;
     return times_;
   }
@@ -97,34 +93,6 @@ class Finder {
         set_wait(data, rows_[i]);
       } else if (rows_[i].has_execution) {
         rows_[i].wait.most_ns = rows_[i].most_wall_ns();  // only full buffers make it wait
-      }
-    }
-  }
-
-  // A message took as long as its later rank was in the operation.
-  void find_waits_of_links() {
-    std::vector<Data> data(rows_.size());
-    for (const Link& link : flow_.links) {
-      for (const auto& [own, peer] :
-           {std::pair(link.source, link.destination), std::pair(link.destination, link.source)}) {
-        const RankTimes& here = rows_[own];
-        const RankTimes& there = rows_[peer].has_execution ? rows_[peer] : here;
-        const std::int64_t time_ns = std::min(here.wall_ns(), there.wall_ns());
-        if (data[own].bounds.most_ns == 0 || time_ns > data[own].best_ns) {
-          data[own].best_ns = time_ns;
-          data[own].last = there.wall_ns() < here.wall_ns() ? peer : RankTimes::kNobody;
-        }
-        Interval& bounds = data[own].bounds;
-        const std::int64_t least_ns =
-            rows_[peer].has_execution ? std::min(here.least_wall_ns(), there.least_wall_ns()) : 0;
-        bounds.least_ns = std::max(bounds.least_ns, least_ns);
-        bounds.most_ns =
-            std::max(bounds.most_ns, std::min(here.most_wall_ns(), there.most_wall_ns()));
-      }
-    }
-    for (std::uint32_t i = 0; i < count(); ++i) {
-      if (data[i].bounds.most_ns > 0) {
-        set_wait(data[i], rows_[i]);
       }
     }
   }

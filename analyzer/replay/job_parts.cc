@@ -16,6 +16,7 @@
 #include "analyzer/metrics/rows/rows.h"
 #include "analyzer/model/parallel.h"
 #include "analyzer/model/saturating.h"
+#include "analyzer/replay/exchanges.h"
 
 namespace ringside::replay {
 namespace {
@@ -57,9 +58,8 @@ bool is_any_open(std::span<const model::Execution> executions) {
 // are joined, since which of their calls came first differs.
 void sort_transfers(JobParts& parts) {
   const auto key_of = [&](const Transfer& one) {
-    const SeenKernel& first = parts.kernels[parts.members[one.first_member].kernel];
-    const SeenKernel& last =
-        parts.kernels[parts.members[one.first_member + one.member_count - 1].kernel];
+    const SeenKernel& first = parts.kernels[parts.members[one.first_member]];
+    const SeenKernel& last = parts.kernels[parts.members[one.first_member + one.member_count - 1]];
     return std::tuple(first.operation, first.rank, last.rank);
   };
   std::stable_sort(parts.transfers.begin(), parts.transfers.end(),
@@ -153,7 +153,7 @@ class Builder {
     });
     add_transfers();
     for (std::size_t i = 0; i < jobs_.size(); ++i) {
-      link(jobs_[i], ends_ns_[i]);
+      link(jobs_[i]);
       jobs_[i].wall_ns = find_wall_ns(jobs_[i]);
     }
     return std::move(jobs_);
@@ -185,16 +185,17 @@ class Builder {
       const auto [last, is_first] = last_on.try_emplace(job.kinds[one.kind].communicator, place);
       Kernel& kernel = job.kernels[place];
       kernel = {start_ns, one.end_ns, call_ns, 0, kNone, one.signature, one.kind, rank};
-      std::int64_t free_ns = call_ns;
-      if (!is_first) {  // the network shows an end once the peers have it, too
-        kernel.stream_before = std::exchange(last->second, place);
-        Kernel& before = job.kernels[kernel.stream_before];
-        before.end_ns = std::clamp(start_ns, before.start_ns, before.end_ns);
-        free_ns = before.end_ns;
+      Kernel* const before = is_first ? nullptr : &job.kernels[std::exchange(last->second, place)];
+      if (before != nullptr) {
+        kernel.stream_before = static_cast<std::uint32_t>(before - job.kernels.data());
       }
       if (one.is_open) {
-        kernel.start_ns = std::min(start_ns, std::max(call_ns, free_ns));
+        const bool is_end_seen = before != nullptr && before->end_ns <= start_ns;
+        kernel.start_ns = std::min(start_ns, std::max(call_ns, is_end_seen ? before->end_ns : 0));
         own.hidden_ns = add_saturating(own.hidden_ns, start_ns - kernel.start_ns);
+      }
+      if (before != nullptr) {  // the network shows an end once the peers have it, too
+        before->end_ns = std::clamp(kernel.start_ns, before->start_ns, before->end_ns);
       }
       ++place;
     }
@@ -202,25 +203,23 @@ class Builder {
   }
 
   void add_transfers() {
-    ends_ns_.resize(jobs_.size());
     for (const Transfer& seen : parts_.transfers) {
       const auto members = std::span(parts_.members).subspan(seen.first_member, seen.member_count);
-      const std::uint32_t run = run_of(parts_.kernels[members.front().kernel]);
+      const std::uint32_t run = run_of(parts_.kernels[members.front()]);
       const auto found =
           std::lower_bound(jobs_.begin(), jobs_.end(), run,
                            [](const Job& job, std::uint32_t wanted) { return job.run < wanted; });
       Transfer transfer = seen;
       transfer.first_member = static_cast<std::uint32_t>(found->members.size());
       found->transfers.push_back(transfer);
-      for (const SeenMember& member : members) {
-        found->members.push_back(place_of_[first_of_[member.kernel]]);
-        ends_ns_[static_cast<std::size_t>(found - jobs_.begin())].push_back(member.end_ns);
+      for (const std::uint32_t member : members) {
+        found->members.push_back(place_of_[first_of_[member]]);
       }
     }
   }
 
   // Finds the transfers of each kernel, and how long the data of each took.
-  static void link(Job& job, const std::vector<std::int64_t>& ends_ns) {
+  static void link(Job& job) {
     job.first_link.resize(job.kernels.size() + 1);
     for (const std::uint32_t member : job.members) {
       ++job.first_link[member];
@@ -233,11 +232,12 @@ class Builder {
       std::int64_t least_ns = std::numeric_limits<std::int64_t>::max();
       for (std::uint32_t m = transfer.first_member;
            m < transfer.first_member + transfer.member_count; ++m) {
-        least_ns = std::min(least_ns, ends_ns[m] - job.kernels[job.members[m]].start_ns);
+        least_ns = std::min(least_ns, job.kernels[job.members[m]].wall_ns());
         job.links[--job.first_link[job.members[m]]] = i;
       }
       transfer.time_ns = std::max<std::int64_t>(least_ns, 0);
     }
+    compare_exchanges(job);
     for (std::uint32_t i = 0; i < job.kernels.size(); ++i) {
       std::int64_t longest_ns = 0;
       for (const std::uint32_t transfer : job.transfers_of(i)) {
@@ -268,7 +268,6 @@ class Builder {
   const std::vector<std::uint32_t> first_of_;
   std::vector<std::uint32_t> place_of_;  // of the kernels seen, in their job
   std::vector<Job> jobs_;
-  std::vector<std::vector<std::int64_t>> ends_ns_;  // by job, as Job::members
 };
 
 }  // namespace
@@ -294,10 +293,8 @@ void JobParts::take(const JobParts& more) {
   }
   const auto first_member = static_cast<std::uint32_t>(members.size());
   members.reserve(members.size() + more.members.size());
-  for (SeenMember member : more.members) {
-    member.kernel += first_kernel;
-    members.push_back(member);
-  }
+  std::transform(more.members.begin(), more.members.end(), std::back_inserter(members),
+                 [&](std::uint32_t member) { return first_kernel + member; });
   for (Transfer one : more.transfers) {
     one.first_member += first_member;
     transfers.push_back(one);
@@ -358,13 +355,13 @@ std::uint32_t PartsFinder::add_kernel(OfThread& own, std::uint32_t index, const 
 }
 
 void PartsFinder::add_transfer(OfThread& own, facts::Flow flow, std::uint32_t index,
-                               std::span<const SeenMember> members) const {
+                               std::span<const std::uint32_t> members, std::uint64_t bytes) const {
   if (members.empty()) {
     return;
   }
   own.parts.transfers.push_back({static_cast<std::uint32_t>(own.parts.members.size()),
                                  static_cast<std::uint32_t>(members.size()), flow, index,
-                                 facts_.matches().operations[index].number, 0});
+                                 facts_.matches().operations[index].number, 0, bytes});
   own.parts.members.insert(own.parts.members.end(), members.begin(), members.end());
 }
 
@@ -392,13 +389,14 @@ void PartsFinder::add_collective(OfThread& own, std::uint32_t index, std::span<c
     if (group != first_of_group_.end()) {
       own.parts.kernels[kernel].group = kFirstGroupKey + group->second;
     }
-    own.members.push_back({kernel, *execution.end_ns});
+    own.members.push_back(kernel);
   }
   const bool is_rooted = root && (flow == facts::Flow::kFromRoot || flow == facts::Flow::kToRoot);
   if (is_rooted) {
     std::swap(own.members[0], own.members[*root]);
   }
-  add_transfer(own, is_rooted ? flow : facts::Flow::kAll, index, own.members);
+  add_transfer(own, is_rooted ? flow : facts::Flow::kAll, index, own.members,
+               executions.empty() ? 0 : executions.front().bytes.value_or(0));
 }
 
 // A message each: of a group that is a pattern, the sends find their receives by their ranks.
@@ -407,9 +405,12 @@ void PartsFinder::add_messages(OfThread& own, std::uint32_t index, std::span<con
   const MatchedOperation& operation = facts_.matches().operations[index];
   const match::Communicator& communicator = facts_.matches().communicators[operation.communicator];
   const bool is_uneven = operation.pattern == match::Pattern::kAlltoAllv;  // and changes
-  // The kernels of an exchange end when the last rank has come: its messages are one transfer.
-  const bool is_exchange = is_uneven || operation.pattern == match::Pattern::kAlltoAll;
-  std::vector<std::pair<std::pair<std::uint32_t, std::uint32_t>, SeenMember>> messages;
+  struct Message {
+    std::pair<std::uint32_t, std::uint32_t> ranks;
+    std::uint32_t kernel = 0;
+    std::uint64_t bytes = 0;
+  };
+  std::vector<Message> messages;
   for (std::size_t i = 0; i < parts.size(); ++i) {
     const model::Execution& execution = executions[i];
     const auto rank = communicator.members[parts[i].member].rank;
@@ -419,34 +420,26 @@ void PartsFinder::add_messages(OfThread& own, std::uint32_t index, std::span<con
     const model::Operation one = match::operation_of(facts_.traces(), parts[i]);
     const bool is_send = facts_.traces().names.text(one.func) == "Send";
     const std::uint32_t peer = *execution.peer;
+    const std::uint64_t bytes = execution.bytes.value_or(0);
     const std::uint32_t kernel =
         add_kernel(own, index, parts[i], execution,
-                   signature_of(one.func, is_uneven ? 0 : execution.bytes.value_or(0), 2),
-                   execution.start_is_latest);
+                   signature_of(one.func, is_uneven ? 0 : bytes, 2), execution.start_is_latest);
     own.parts.kernels[kernel].group = one.group.value_or(0);
     if (peer != *rank) {
-      messages.push_back({is_exchange ? std::pair(*rank, *rank)
-                          : is_send   ? std::pair(*rank, peer)
-                                      : std::pair(peer, *rank),
-                          {kernel, *execution.end_ns}});
+      messages.push_back(
+          {is_send ? std::pair(*rank, peer) : std::pair(peer, *rank), kernel, bytes});
     }
   }
   std::stable_sort(messages.begin(), messages.end(),
-                   [](const auto& a, const auto& b) { return a.first < b.first; });
+                   [](const Message& a, const Message& b) { return a.ranks < b.ranks; });
   own.members.clear();
   for (std::size_t i = 0; i < messages.size(); ++i) {
-    const bool is_next = i > 0 && messages[i].first == messages[i - 1].first;
-    if (is_next && is_exchange) {
-      own.members.back().end_ns = std::max(own.members.back().end_ns, messages[i].second.end_ns);
-      continue;
-    }
-    if (!is_next && !is_exchange) {
-      add_transfer(own, facts::Flow::kAll, index, own.members);
+    own.members.push_back(messages[i].kernel);
+    if (i + 1 == messages.size() || messages[i + 1].ranks != messages[i].ranks) {
+      add_transfer(own, facts::Flow::kAll, index, own.members, messages[i].bytes);
       own.members.clear();
     }
-    own.members.push_back(messages[i].second);
   }
-  add_transfer(own, facts::Flow::kAll, index, own.members);
 }
 
 // By the network's times a rank of which only the call is known has ended when another rank of its

@@ -37,12 +37,6 @@ struct SeenKernel {
   std::int64_t call_ns = 0;
 };
 
-/// A part in a transfer: the kernel, and when its own part of the transfer ended.
-struct SeenMember {
-  std::uint32_t kernel = 0;  // index into JobParts::kernels
-  std::int64_t end_ns = 0;
-};
-
 /// How many operations of several ranks there are, and of how many all ranks, or some, were seen to
 /// run them from start to end.
 struct Coverage {
@@ -68,9 +62,9 @@ struct Coverage {
 struct JobParts {
   std::vector<Kind> kinds;
   std::vector<SeenKernel> kernels;
-  std::vector<Transfer> transfers;  // without their times
-  std::vector<SeenMember> members;
-  std::vector<Coverage> coverage;  // by run, as Job::run
+  std::vector<Transfer> transfers;     // without their times
+  std::vector<std::uint32_t> members;  // indices into kernels
+  std::vector<Coverage> coverage;      // by run, as Job::run
 
   void take(const JobParts& more);
 };
@@ -96,7 +90,7 @@ class PartsFinder {
              std::uint32_t>
         kinds;
     // Of one operation, for their memory.
-    std::vector<SeenMember> members;
+    std::vector<std::uint32_t> members;
     std::vector<model::Execution> completed;
   };
 
@@ -111,7 +105,7 @@ class PartsFinder {
                            const model::Execution& execution, std::uint32_t signature,
                            bool is_open);
   void add_transfer(OfThread& own, facts::Flow flow, std::uint32_t index,
-                    std::span<const SeenMember> members) const;
+                    std::span<const std::uint32_t> members, std::uint64_t bytes) const;
   std::uint32_t kind_of(OfThread& own, const match::MatchedOperation& operation,
                         std::uint64_t bytes) const;
 
