@@ -2,18 +2,20 @@
 #include "analyzer/replay/exchanges.h"
 
 #include <algorithm>
+#include <limits>
 #include <numeric>
-#include <tuple>
+#include <span>
+#include <string>
+#include <vector>
 
 namespace ringside::replay {
 namespace {
 
-// One transfer, in the order in which they are compared.
 struct Message {
-  std::uint32_t exchange = 0;  // its first transfer
   bool is_within_host = false;
-  std::uint64_t bytes = 0;
+  double bytes = 1;
   std::uint32_t transfer = 0;
+  double fastest_ns = 0;
 
   auto operator<=>(const Message&) const = default;
 };
@@ -48,6 +50,9 @@ void compare_exchanges(Job& job) {
   for (std::uint32_t i = 0; i < exchange_of.size(); ++i) {
     has_several[exchange_of[i]] = has_several[exchange_of[i]] || exchange_of[i] != i;
   }
+  const auto time_ns = [&](const Message& one) {
+    return static_cast<double>(std::max<std::int64_t>(job.transfers[one.transfer].time_ns, 1));
+  };
   std::vector<Message> messages;
   for (std::uint32_t i = 0; i < exchange_of.size(); ++i) {
     if (has_several[exchange_of[i]]) {
@@ -55,24 +60,33 @@ void compare_exchanges(Job& job) {
       const auto host_of = [&](std::uint32_t kernel) -> const std::string& {
         return job.ranks[job.kernels[kernel].rank].host;
       };
-      messages.push_back({exchange_of[i], host_of(members.front()) == host_of(members.back()),
-                          std::max<std::uint64_t>(job.transfers[i].bytes, 1), i});
+      const auto bytes = static_cast<double>(std::max<std::uint64_t>(job.transfers[i].bytes, 1));
+      messages.push_back({host_of(members.front()) == host_of(members.back()), bytes, i, 0});
+      messages.back().fastest_ns = time_ns(messages.back());
     }
   }
   std::sort(messages.begin(), messages.end());
-  const auto limit = [&](const Message& one, const Message& by, double factor) {
-    if (one.exchange == by.exchange && one.is_within_host == by.is_within_host) {
-      const double most_ns = factor * static_cast<double>(job.transfers[by.transfer].time_ns);
-      std::int64_t& time_ns = job.transfers[one.transfer].time_ns;
-      time_ns = static_cast<std::int64_t>(std::min(static_cast<double>(time_ns), most_ns));
+  const auto limit = [](Message& one, const Message& by, double factor) {
+    if (one.is_within_host == by.is_within_host) {
+      one.fastest_ns = std::min(one.fastest_ns, factor * by.fastest_ns);
     }
   };
   for (std::size_t i = 1; i < messages.size(); ++i) {
-    limit(messages[i], messages[i - 1],
-          static_cast<double>(messages[i].bytes) / static_cast<double>(messages[i - 1].bytes));
+    limit(messages[i], messages[i - 1], messages[i].bytes / messages[i - 1].bytes);
   }
   for (std::size_t i = messages.size(); i-- > 1;) {
     limit(messages[i - 1], messages[i], 1);
+  }
+  constexpr double kMost = std::numeric_limits<double>::max();
+  std::vector<double> slowdown(job.transfers.size(), kMost);  // of exchanges
+  for (const Message& one : messages) {
+    double& least = slowdown[exchange_of[one.transfer]];
+    least = std::min(least, time_ns(one) / one.fastest_ns);
+  }
+  for (const Message& one : messages) {
+    const double most_ns = slowdown[exchange_of[one.transfer]] * one.fastest_ns;
+    job.transfers[one.transfer].time_ns =
+        static_cast<std::int64_t>(std::min(time_ns(one), most_ns));
   }
 }
 

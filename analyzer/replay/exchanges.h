@@ -9,14 +9,16 @@
 
 namespace ringside::replay {
 
-/// Transfers that kernels connect are one exchange. Its last rank waits for nobody, so its messages
-/// show their times, and what those of others can take at most. A larger message takes no less time
-/// than a smaller one, and is no slower for each byte. So each Transfer::time_ns becomes
+/// Transfers that kernels connect are one exchange. Its last rank waits for nobody, so one of its
+/// messages at least shows how much slower it is than the fastest of the job. A larger message
+/// takes no less time than a smaller one, and is no slower for each byte. So each Transfer::time_ns
+/// becomes at most
 ///
-///   time(m) = min(time(m), time(l) of l that are larger, time(s) * bytes(m) / bytes(s))
+///   fastest(m) x the least of time(k) / fastest(k) over the messages k of its exchange
+///   fastest(m) = the least of time(l) of all l that are larger, and of time(s) x bytes(m) /
+///   bytes(s)
 ///
-/// over the messages l and s of its exchange that run within one host, or between hosts, as it
-/// does.
+/// over the messages l and s of the job that run within one host, or between hosts, as m does.
 void compare_exchanges(Job& job);
 
 }  // namespace ringside::replay

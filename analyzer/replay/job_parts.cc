@@ -185,17 +185,16 @@ class Builder {
       const auto [last, is_first] = last_on.try_emplace(job.kinds[one.kind].communicator, place);
       Kernel& kernel = job.kernels[place];
       kernel = {start_ns, one.end_ns, call_ns, 0, kNone, one.signature, one.kind, rank};
-      Kernel* const before = is_first ? nullptr : &job.kernels[std::exchange(last->second, place)];
-      if (before != nullptr) {
-        kernel.stream_before = static_cast<std::uint32_t>(before - job.kernels.data());
+      std::int64_t free_ns = call_ns;
+      if (!is_first) {  // the network shows an end once the peers have it, too
+        kernel.stream_before = std::exchange(last->second, place);
+        Kernel& before = job.kernels[kernel.stream_before];
+        before.end_ns = std::clamp(start_ns, before.start_ns, before.end_ns);
+        free_ns = before.end_ns;
       }
       if (one.is_open) {
-        const bool is_end_seen = before != nullptr && before->end_ns <= start_ns;
-        kernel.start_ns = std::min(start_ns, std::max(call_ns, is_end_seen ? before->end_ns : 0));
+        kernel.start_ns = std::min(start_ns, std::max(call_ns, free_ns));
         own.hidden_ns = add_saturating(own.hidden_ns, start_ns - kernel.start_ns);
-      }
-      if (before != nullptr) {  // the network shows an end once the peers have it, too
-        before->end_ns = std::clamp(kernel.start_ns, before->start_ns, before->end_ns);
       }
       ++place;
     }
@@ -466,8 +465,9 @@ void PartsFinder::complete(OfThread& own, const MatchedOperation& operation,
       }
       const std::int64_t end_ns =
           alignment.to_host_ns(parts[k].file, *other.end_ns) - alignment.to_host_ns(file, 0);
-      one.start_ns = one.enqueue_end_ns ? one.enqueue_end_ns : one.enqueue_start_ns;
-      one.end_ns = model::OptionalNumber(std::max(end_ns, *one.start_ns));
+      const auto& called_ns = one.enqueue_end_ns ? one.enqueue_end_ns : one.enqueue_start_ns;
+      one.end_ns = model::OptionalNumber(std::max(end_ns, *called_ns));
+      one.start_ns = one.end_ns;
       one.times_from = other.times_from;
       one.state = model::State::kCompleted;
       one.start_is_latest = true;

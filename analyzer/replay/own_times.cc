@@ -149,10 +149,11 @@ class Finder {
         std::count_if(own_ns.begin(), own_ns.end(), [&](double one) { return one < least_ns; }));
   }
 
-  // The spread of the own times from that anchor on; nothing if it cannot be the anchor: a rank
-  // cannot have been ready sooner than a short own time after it, also where the stream was busy.
-  // Each rank shows what is short for it. One that never does may be faster than those that do.
-  // `passed` are the free places between.
+  // How much the own times from that anchor on change from one iteration to the next, so that a
+  // rank may become slower; nothing if it cannot be the anchor: a rank cannot have been ready
+  // sooner than a short own time after it, also where the stream was busy. Each rank shows what is
+  // short for it. One that never does may be faster than those that do. `passed` are the free
+  // places between.
   std::optional<double> spread(const std::vector<Sample>& samples, std::size_t seen, Choice choice,
                                std::uint32_t passed) const {
     std::vector<double> all_ns;
@@ -186,9 +187,8 @@ class Finder {
         unshown_ns.insert(unshown_ns.end(), hidden_ns.begin(), hidden_ns.end());
         continue;
       }
-      const double median_ns = model::upper_median(of_rank_ns);
-      for (const double own_ns : of_rank_ns) {
-        sum_ns += of_rank_ns.size() < kLeastShown ? 0 : std::abs(own_ns - median_ns);
+      for (std::size_t k = 1; k < of_rank_ns.size() && of_rank_ns.size() >= kLeastShown; ++k) {
+        sum_ns += std::abs(of_rank_ns[k] - of_rank_ns[k - 1]);
       }
       against += count_below(hidden_ns, model::nth_value(of_rank_ns, of_rank_ns.size() / 10));
       all_ns.insert(all_ns.end(), of_rank_ns.begin(), of_rank_ns.end());
@@ -319,7 +319,7 @@ class Finder {
       seen.push_back(seen_at(role, place));
       std::vector<OfRank> here = seen.back();
       std::erase_if(here, [](const OfRank& one) { return !one.is_usual; });
-      if (here.size() >= 2 && 3 * (here.size() - 1) >= role.ranks.size() - 1) {
+      if (here.size() >= 2 && 2 * (here.size() - 1) >= role.ranks.size() - 1) {
         std::sort(here.begin(), here.end(),
                   [](const OfRank& a, const OfRank& b) { return a.gpu_ns < b.gpu_ns; });
         for (std::size_t i = 0; i < here.size(); ++i) {

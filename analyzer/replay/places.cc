@@ -65,18 +65,20 @@ double unexplained_ns(const std::vector<std::int64_t>& gaps_ns, std::size_t leng
   return sum_ns;
 }
 
-std::uint32_t find_length(const Job& job, const Role& role) {
+// Lengths of an iteration of that role by its calls, and how much of its time each leaves
+// unexplained, ascending.
+std::map<std::uint32_t, double> possible_lengths(const Job& job, const Role& role) {
   const JobRank& first = job.ranks[role.ranks.front()];
   if (first.step_length > 0) {
-    return first.step_length;
+    return {{first.step_length, 0}};
   }
   const auto kernels = job.kernels_of(first);
   const std::size_t count = std::min(kernels.size(), kKernelsCompared);
   const std::vector<std::int64_t> gaps_ns = typical_gaps(job, role, count);
   const double all_ns = static_cast<double>(
       std::max<std::int64_t>(std::accumulate(gaps_ns.begin(), gaps_ns.end(), std::int64_t{0}), 1));
-  std::vector<std::pair<std::size_t, double>> possible;
-  for (std::size_t length = 1;
+  std::map<std::uint32_t, double> possible;
+  for (std::uint32_t length = 1;
        length <= kMostInIteration && length * (possible.empty() ? 2 : kLeastIterations) <= count;
        ++length) {
     std::size_t odd = 0;
@@ -85,20 +87,23 @@ std::uint32_t find_length(const Job& job, const Role& role) {
     }
     if (odd * kOneOdd <= count) {
       // If the calls show an iteration, a time that is hidden now and then says nothing against it.
-      const bool known_only = length > 1 && (possible.empty() || possible.front().first > 1);
-      possible.emplace_back(length, unexplained_ns(gaps_ns, length, known_only) / all_ns);
+      const bool known_only = length > 1 && (possible.empty() || possible.begin()->first > 1);
+      possible.emplace(length, unexplained_ns(gaps_ns, length, known_only) / all_ns);
     }
   }
-  double least = 1;
-  for (const auto& [length, unexplained] : possible) {
-    least = std::min(least, unexplained);
+  if (possible.empty()) {
+    possible.emplace(static_cast<std::uint32_t>(kernels.size()), 0);
   }
-  for (const auto& [length, unexplained] : possible) {
-    if (unexplained <= least + kUnexplained) {
-      return static_cast<std::uint32_t>(length);
-    }
-  }
-  return static_cast<std::uint32_t>(kernels.size());
+  return possible;
+}
+
+std::uint32_t shortest_that_explains(const std::map<std::uint32_t, double>& possible) {
+  const auto least =
+      std::min_element(possible.begin(), possible.end(),
+                       [](const auto& a, const auto& b) { return a.second < b.second; });
+  return std::find_if(possible.begin(), possible.end(),
+                      [&](const auto& one) { return one.second <= least->second + kUnexplained; })
+      ->first;
 }
 
 }  // namespace
@@ -118,8 +123,20 @@ Places::Places(const Job& job) : role_of_(job.ranks.size()) {
     role_of_[rank] = role->second;
     roles_[role->second].ranks.push_back(rank);
   }
+  // All roles have as many iterations, if their calls allow it: those of a role may all be late.
+  std::vector<std::map<std::uint32_t, double>> possible;
+  std::size_t most = 0;
+  const auto count_of = [&](const Role& role) {
+    return job.ranks[role.ranks.front()].kernel_count;
+  };
   for (Role& role : roles_) {
-    role.length = find_length(job, role);
+    possible.push_back(possible_lengths(job, role));
+    role.length = shortest_that_explains(possible.back());
+    most = std::max<std::size_t>(most, count_of(role) / role.length);
+  }
+  for (std::size_t i = 0; i < roles_.size(); ++i) {
+    const auto length = static_cast<std::uint32_t>(count_of(roles_[i]) / most);
+    roles_[i].length = possible[i].contains(length) ? length : roles_[i].length;
   }
 }
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Simulated jobs of six patterns with one late rank or host, with work that moves from rank to rank,
+"""Simulated jobs of seven patterns with one late rank or host, with work that moves from rank to rank,
 and clean ones: what `ringside stragglers` says of them, compared with the same job simulated without
 the delay.
 
@@ -16,8 +16,8 @@ import sys
 import tempfile
 
 HERE = pathlib.Path(__file__).parent
-PATTERNS = ("dp", "tp", "pp", "moe", "fsdp", "prefetch")
-KINDS = ("compute", "burst", "input")
+PATTERNS = ("dp", "tp", "pp", "moe", "fsdp", "prefetch", "halo")
+KINDS = ("compute", "burst", "half", "input")
 PERCENTS = (5, 10, 20, 40)
 
 

@@ -3,8 +3,9 @@
 """Simulates a training job, writes the traces that Ringside would write of it, and its truth: how
 long it took, and how long the same job takes without the delay. It shares nothing with the analyzer.
 
-usage: simulate_job.py DIRECTORY [--pattern dp|tp|pp|moe|fsdp|prefetch] [--kind none|compute|burst|input|once|moving]
-                       [--percent P] [--seed N] [--ranks N] [--per-host N] [--times gpu|proxy]
+usage: simulate_job.py DIRECTORY [--pattern dp|tp|pp|moe|fsdp|prefetch|halo]
+                       [--kind none|compute|burst|half|input|once|moving] [--percent P] [--seed N]
+                       [--ranks N] [--per-host N] [--times gpu|proxy]
 
 The delay is chosen so that the job would take P percent less without it. DIRECTORY gets the traces
 and truth.json.
@@ -115,7 +116,7 @@ class Rank:
             operation.arrive(self.rank, start_ns)
             operations.append(operation)
             self.rows.append((communicator, func, bytes_, peer, count - 1, self.groups, call_ns,
-                              start_ns, operation))
+                              start_ns, operation, operations))
         self.stream_ns[communicator.hash] = operations
 
     def wait_for(self, communicator):
@@ -193,6 +194,8 @@ class Job:
         if not self.is_delayed(rank) or self.options.kind == "input":
             return 1
         if self.options.kind == "burst" and self.iteration_of[rank] % 10 != 7:
+            return 1
+        if self.options.kind == "half" and 2 * self.iteration_of[rank] < self.iterations:
             return 1
         if self.options.kind == "once" and self.iteration_of[rank] != self.once_at:
             return 1
@@ -320,6 +323,18 @@ class Job:
         yield from rank.wait_for(outer)
         rank.compute(self.work_ns)
 
+    # Each rank exchanges its borders with two neighbours, in one kernel. Nothing else brings all
+    # ranks together, so a delay moves on by one rank with each exchange.
+    def halo(self, rank):
+        count = self.options.ranks
+        after, before = (rank.rank + 1) % count, (rank.rank - 1) % count
+        bytes_ = self.bucket_bytes(0.1)
+        for _ in range(self.layers):
+            rank.compute(self.work_ns)
+            yield from rank.communicate(self.world, [(func, bytes_, peer) for peer in (after, before)
+                                                     for func in ("Send", "Recv")])
+            yield from rank.wait_for(self.world)
+
     def bucket_bytes(self, share):
         """As many bytes as take that share of a layer's time."""
         return int(share * self.work_ns * self.gb_per_s) // 4096 * 4096 + 4096
@@ -346,7 +361,7 @@ class Job:
             if waiting and before == after:
                 sys.exit("simulate_job.py: the ranks of this pattern wait for each other for ever")
         self.rows = [rank.rows for rank in ranks]
-        ends = [row[-1].end_ns for rows in self.rows for row in rows]
+        ends = [row[-2].end_ns for rows in self.rows for row in rows]
         return max(ends) - min(row[7] for rows in self.rows for row in rows)
 
 
@@ -399,7 +414,7 @@ def write_trace(path, job, rank, offset_ns, boot):
     contexts = {}
     last_ns = start_ns
     for number, row in enumerate(job.rows[rank], 1):
-        communicator, func, bytes_, peer, seq, group, call_ns, begin_ns, operation = row
+        communicator, func, bytes_, peer, seq, group, call_ns, begin_ns, operation, kernel = row
         if communicator.hash not in contexts:
             contexts[communicator.hash] = len(contexts) + 1
             hosts = {one // options.per_host for one in communicator.ranks}
@@ -425,7 +440,9 @@ def write_trace(path, job, rank, offset_ns, boot):
         args |= {"count": bytes_ // 4, "datatype": "ncclFloat32", "bytes": bytes_}
         if peer is None:
             args |= {"algo": "RING", "proto": "SIMPLE"}
-        end_ns = operation.end_ns + offset_ns
+        # A kernel ends as a whole, which only the network's times do not show.
+        end_ns = offset_ns + (operation.end_ns if options.times == "proxy" else
+                              max(one.end_ns for one in kernel))
         args |= {"channels": 4, "window": 1, "tid": pid, "enqueue_start_ns": call_ns + offset_ns,
                  "enqueue_end_ns": call_ns + CALL_NS + offset_ns, "start_ns": begin_ns + offset_ns,
                  "end_ns": end_ns, "times_from": options.times, "state": "completed"}
@@ -453,9 +470,9 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("directory", type=pathlib.Path)
     parser.add_argument("--pattern", default="dp",
-                        choices=("dp", "tp", "pp", "moe", "fsdp", "prefetch"))
+                        choices=("dp", "tp", "pp", "moe", "fsdp", "prefetch", "halo"))
     parser.add_argument("--kind", default="compute",
-                        choices=("none", "compute", "burst", "input", "once", "moving"))
+                        choices=("none", "compute", "burst", "half", "input", "once", "moving"))
     parser.add_argument("--percent", type=float, default=10)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--ranks", type=int, default=8)
