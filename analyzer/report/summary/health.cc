@@ -282,15 +282,11 @@ class HealthJudge {
             "whether a network link is slow cannot be seen: too little was sent through each",
             "network");
       }
-      const auto is_imbalance = [](const HealthFinding& one) {
-        return one.finding.kind == "imbalance";
-      };
-      const auto& findings = health_.findings;
-      health_.status =
-          std::all_of(findings.begin(), findings.end(), is_imbalance) ? "ok" : "unknown";
-      const auto moves = std::find_if(findings.begin(), findings.end(), is_imbalance);
-      health_.headline = moves != findings.end() ? moves->finding.text
-                                                 : "No problem found in " + what_was_judged();
+      const bool is_known =
+          std::all_of(health_.findings.begin(), health_.findings.end(),
+                      [](const HealthFinding& one) { return one.finding.kind == "imbalance"; });
+      health_.status = is_known ? "ok" : "unknown";
+      health_.headline = "No problem found in " + what_was_judged();
     }
   }
 
