@@ -431,6 +431,23 @@ def edited():
     return made
 
 
+def roots():
+    """The last call of each step broadcasts from rank 0. Rank 2 takes rank 1 for the root of the second one."""
+    def change(trace):
+        rooted = set()
+        for event in trace["traceEvents"]:
+            if event["args"].get("Seq", 1) % 5 == 0:
+                event["args"] |= {"Collective name": "broadcast", "Rank": 0}
+                rooted.add(event["args"]["External id"])
+            if event["cat"] == "kernel" and event["args"]["External id"] in rooted:
+                event["name"] = event["name"].replace("AllReduce_Sum_f32", "Broadcast")
+        calls = [event["args"] for event in trace["traceEvents"] if "Rank" in event["args"]]
+        calls[1]["Rank"] += 1 if trace["distributedInfo"]["rank"] == 2 else 0
+        return trace
+
+    return with_members(alike(steps=3), change)
+
+
 KERNELS = ("ncclAllReduceRingLLKernel_sum_f16(ncclColl)", "ncclReduceScatterRingLL128Kernel_sum_f32(ncclColl)",
            "mscclKernel_Sum_half_Simple_false(ncclDevComm*, mscclAlgo*, mscclWork*)", "ncclSymkDevKernel_AllGather_STMC(int)",
            "void deep_ep::internode_ll::dispatch<false, 7168>(void*)", "void mscclpp::allreduce7<__half>(int)",
@@ -505,5 +522,6 @@ def cases():
         "profiles-beside-dumps": ("summary --no-findings dumps", beside(alike(), hang_inputs.all_called(3))),
         "profiles-beside-dumps-hang": ("hang ../profiles-beside-dumps/dumps", {}),
         "profiles-uneven-exchange": ("match profiles", uneven_exchange()),
+        "profiles-root": ("match profiles", roots()),
         "profiles-exchanges": ("summary profiles", exchanges()),
     }

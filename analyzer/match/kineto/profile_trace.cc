@@ -13,7 +13,7 @@
 #include <utility>
 
 #include "analyzer/match/kineto/kineto_calls.h"
-#include "analyzer/match/kineto/profile_numbers.h"
+#include "analyzer/model/flow.h"
 #include "analyzer/model/kineto/nccl_kernel.h"
 #include "analyzer/model/kineto/torch_dtype.h"
 #include "analyzer/model/numbers_in.h"
@@ -271,6 +271,10 @@ class ProfileTrace {
       operation.count.reset();  // the ranks may give different sizes
       operation.surplus = surplus_of(comm);
     }
+    const model::Flow flow = model::flow_of_function(func);
+    if (comm.rank && (flow == model::Flow::kFromRoot || flow == model::Flow::kToRoot)) {
+      operation.root = static_cast<std::uint32_t>(*comm.rank);
+    }
     operation.peer = peer_of(comm, operation.context);
     if (func == "Send" || func == "Recv") {
       group(operation, comm);
@@ -360,7 +364,8 @@ std::optional<std::int64_t> rank_by_calls(const model::KinetoTrace& trace) {
   for (const model::KinetoComm& comm : trace.comms) {
     const std::string_view func = nccl_function(trace.names.text(comm.collective));
     // In other calls "Rank" is the root or the peer.
-    const auto place = needs_all(func) ? comm.rank : std::nullopt;
+    const auto place =
+        model::flow_of_function(func) == model::Flow::kAll ? comm.rank : std::nullopt;
     auto ranks = seen.insert({comm.ranks, place}).second
                      ? ranks_listed(trace.names.text(comm.ranks))
                      : std::nullopt;
