@@ -573,8 +573,10 @@ ExitStatus print_document(report::Document document, const Analysis& analysis,
        report::limits(analysis.traces, analysis.has_common_clock ? &analysis.alignment : nullptr)) {
     document.notes.push_back(std::move(note));
   }
-  return show_document(document, options,
-                       status == kExitOk ? status_of_answer(analysis, options) : status);
+  if (status == kExitOk) {
+    status = document.is_open ? kExitIncomplete : status_of_answer(analysis, options);
+  }
+  return show_document(document, options, status);
 }
 
 }  // namespace ringside::cli

@@ -17,6 +17,7 @@
 #include "analyzer/cli/commands.h"
 #include "analyzer/cli/output.h"
 #include "analyzer/model/joined.h"
+#include "analyzer/report/document/slow_text.h"
 #include "analyzer/report/plot.h"
 #include "analyzer/report/summary/align_report.h"
 #include "analyzer/report/summary/summary.h"
@@ -154,7 +155,9 @@ ExitStatus run_summary(const SummaryOptions& options) {
     tell("--strict: not all is there: " + model::joined(gaps, gaps.size()));
     return kExitIncomplete;
   }
-  return status_of_answer(*analysis, options);
+  return has_findings && report::is_open(analysis->replays())
+             ? kExitIncomplete
+             : status_of_answer(*analysis, options);
 }
 
 }  // namespace

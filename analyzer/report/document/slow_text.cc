@@ -104,7 +104,9 @@ std::string unseen_sentence(const replay::Replays& replays) {
            counted(replays.left_out, "trace that --rank and --host leave out",
                    "traces that --rank and --host leave out");
   }
-  const std::string command = "; `ringside run -- COMMAND` records it";
+  const std::string command = replays.is_profiled
+                                  ? "; profiles of all ranks with ProfilerActivity.CUDA show it"
+                                  : "; `ringside run -- COMMAND` records it";
   for (std::size_t i = 0; i < replays.coverage.size(); ++i) {
     const replay::Coverage& coverage = replays.coverage[i];
     const std::uint64_t unseen = coverage.operations - coverage.seen;
@@ -134,6 +136,10 @@ std::string unseen_sentence(const replay::Replays& replays) {
   return is_possible ? ""
                      : "who slows the job cannot be computed: a replay of what was recorded does "
                        "not take the time that the job took";
+}
+
+bool is_open(const replay::Replays& replays) {
+  return replays.is_profiled && !unseen_sentence(replays).empty();
 }
 
 }  // namespace ringside::report
