@@ -74,6 +74,29 @@ bool DumpEntries::end_group(const DumpEntry& end) {
   return true;
 }
 
+void DumpEntries::begin_watched(std::uint32_t context, const model::Context& watched) {
+  const std::size_t last = last_of_context_[context];
+  if (last >= entries_.size() || !watched.last_started ||
+      watched.last_enqueued != entries_[last].collective) {
+    return;
+  }
+  std::vector<std::size_t> begun;
+  for (std::size_t i = last; i != kNoEntry; i = entries_[i].before) {
+    const model::Operation& operation = entries_[i].operation;
+    if (operation.kind != model::Kind::kCollective) {
+      return;
+    }
+    if (operation.state == model::State::kEnqueued && entries_[i].collective &&
+        *entries_[i].collective <= *watched.last_started &&
+        *entries_[i].collective > watched.last_completed.value_or(-1)) {
+      begun.push_back(i);
+    }
+  }
+  for (const std::size_t i : begun) {
+    entries_[i].operation.state = model::State::kStarted;
+  }
+}
+
 // A call between others of the group, or one that is damaged, may have any.
 bool DumpEntries::has_numbers_of(const DumpEntry& end, const DumpEntry& entry) const {
   const auto are_equal = [&](const DumpEntry& one) {

@@ -90,6 +90,9 @@ class DumpReader {
       damaged(Harm::kLoss, std::move(lost));
     }
     groups_.watch_rest();
+    for (const auto& [number, context] : dump_.file.contexts) {
+      entries_.begin_watched(number, context);
+    }
     // Only now: a number behind one that is damaged is no less certain for it.
     dump_.file.bad_lines += others_;
     dump_.file.lines = place_;
