@@ -452,6 +452,19 @@ def roots():
     return with_members(alike(steps=3), change)
 
 
+def name_again():
+    """The group of all has the name that the first pair's had, as after init_process_group() once more."""
+    def change(trace):
+        for one in trace["distributedInfo"]["pg_config"]:
+            one["pg_name"] = one["pg_name"].replace("0", "1")
+        for event in trace["traceEvents"]:
+            if event["args"].get("Process Group Name") == "0":
+                event["args"]["Process Group Name"] = "1"
+        return trace
+
+    return with_members(files(ranks=4, steps=2), change)
+
+
 KERNELS = ("ncclAllReduceRingLLKernel_sum_f16(ncclColl)", "ncclReduceScatterRingLL128Kernel_sum_f32(ncclColl)",
            "mscclKernel_Sum_half_Simple_false(ncclDevComm*, mscclAlgo*, mscclWork*)", "ncclSymkDevKernel_AllGather_STMC(int)",
            "void deep_ep::internode_ll::dispatch<false, 7168>(void*)", "void mscclpp::allreduce7<__half>(int)",
@@ -526,6 +539,7 @@ def cases():
         "profiles-beside-dumps": ("summary --no-findings dumps", beside(alike(), hang_inputs.all_called(3))),
         "profiles-beside-dumps-hang": ("hang ../profiles-beside-dumps/dumps", {}),
         "profiles-uneven-exchange": ("match profiles", uneven_exchange()),
+        "profiles-name-again": ("communicators profiles", name_again()),
         "profiles-root": ("match profiles", roots()),
         "profiles-exchanges": ("summary profiles", exchanges()),
     }

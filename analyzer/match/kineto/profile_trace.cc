@@ -185,10 +185,13 @@ class ProfileTrace {
     if (!is_new) {
       return found->second;
     }
-    const auto listed = std::find_if(trace_.groups.begin(), trace_.groups.end(),
-                                     [&](const auto& group) { return group.name == name; });
+    // A name may be given again to other ranks.
     auto ranks = ranks_listed(trace_.names.text(comm.ranks));
-    if (listed != trace_.groups.end() && !listed->ranks.empty()) {
+    const auto listed =
+        std::find_if(trace_.groups.begin(), trace_.groups.end(), [&](const auto& group) {
+          return group.name == name && (!ranks || group.ranks.empty() || group.ranks == *ranks);
+        });
+    if (!ranks && listed != trace_.groups.end() && !listed->ranks.empty()) {
       ranks = listed->ranks;
     } else if (!ranks && name == "0") {  // the default group has all ranks
       ranks.emplace(comm.group_size.value_or(0));
