@@ -10,7 +10,6 @@
 
 #include "analyzer/facts/rank_times.h"
 #include "analyzer/match/matcher.h"
-#include "analyzer/model/flow.h"
 #include "analyzer/model/trace.h"
 
 namespace ringside::facts {

@@ -29,8 +29,7 @@ constexpr std::size_t kOneContradicts = 10;
 constexpr double kShortest = 0.8;
 constexpr double kFastest = 0.5;
 // Of anchors that explain a start about as well, the nearest one counts, and an end before a start.
-// Kernels that follow each other without a pause are equally near. How well a farther one explains
-// it is chance, the fewer own times show it.
+// Kernels that follow each other without a pause are equally near. Few own times may be chance.
 constexpr double kFartherCosts = 2;
 constexpr double kStartCosts = 0.3;
 constexpr double kExact_ns = 200;

@@ -523,8 +523,9 @@ ExitStatus status_of_answer(const Analysis& analysis, const AnalysisOptions& opt
                   }) &&
       (match::chooses_files(options.selection) ||
        match::most_ranks_without_trace(analysis.matches.communicators) == 0) &&
-      !match::has_operations_alone(analysis.matches) &&
-      match::kernels_without_calls(analysis.traces) == 0;
+      std::none_of(analysis.profiles.begin(), analysis.profiles.end(),
+                   [](const auto& profile) { return profile.is_alone && profile.damaged > 0; }) &&
+      !match::has_operations_alone(analysis.matches);
   return is_whole ? kExitOk : kExitIncomplete;
 }
 

@@ -121,6 +121,9 @@ ExitStatus run_summary(const SummaryOptions& options) {
   if (has_findings) {
     before = look_before_facts(options, *analysis);
   }
+  for (const std::string& one : analysis->notes) {
+    note("note: " + one);
+  }
   report::Summary summary = analysis->summary(has_findings, options.by);
   if (!take_baseline("ringside summary", options.baseline, summary.rows)) {
     return kExitNoInput;

@@ -75,25 +75,21 @@ bool DumpEntries::end_group(const DumpEntry& end) {
 }
 
 void DumpEntries::begin_watched(std::uint32_t context, const model::Context& watched) {
-  const std::size_t last = last_of_context_[context];
-  if (last >= entries_.size() || !watched.last_started ||
-      watched.last_enqueued != entries_[last].collective) {
-    return;
-  }
-  std::vector<std::size_t> begun;
-  for (std::size_t i = last; i != kNoEntry; i = entries_[i].before) {
-    const model::Operation& operation = entries_[i].operation;
-    if (operation.kind != model::Kind::kCollective) {
+  std::vector<model::Operation*> begun;
+  for (std::size_t i = last_of_context_[context]; i < entries_.size(); i = entries_[i].before) {
+    model::Operation& operation = entries_[i].operation;
+    if (operation.kind != model::Kind::kCollective ||
+        (i == last_of_context_[context] && watched.last_enqueued != entries_[i].collective)) {
       return;
     }
-    if (operation.state == model::State::kEnqueued && entries_[i].collective &&
-        *entries_[i].collective <= *watched.last_started &&
-        *entries_[i].collective > watched.last_completed.value_or(-1)) {
-      begun.push_back(i);
+    if (operation.state == model::State::kEnqueued &&
+        entries_[i].collective <= watched.last_started &&
+        entries_[i].collective > watched.last_completed) {
+      begun.push_back(&operation);
     }
   }
-  for (const std::size_t i : begun) {
-    entries_[i].operation.state = model::State::kStarted;
+  for (model::Operation* const one : begun) {
+    one->state = model::State::kStarted;
   }
 }
 

@@ -14,7 +14,6 @@
 
 #include "analyzer/match/communicators/communicators.h"
 #include "analyzer/match/communicators/runs.h"
-#include "analyzer/model/flow.h"
 
 namespace ringside::match {
 namespace {

@@ -110,20 +110,16 @@ std::string unseen_sentence(const replay::Replays& replays) {
   for (std::size_t i = 0; i < replays.coverage.size(); ++i) {
     const replay::Coverage& coverage = replays.coverage[i];
     const std::uint64_t unseen = coverage.operations - coverage.seen;
-    std::string text = replays.coverage.size() > 1 ? "run " + std::to_string(i + 1) + ": " : "";
-    if (coverage.is_blind()) {
-      return text
-          .append(
-              "who slows the job cannot be seen: no operation was seen to run on all of "
-              "its ranks")
-          .append(command);
-    }
     if (!coverage.is_enough()) {
-      return text.append("whether a rank slows the job cannot be judged: ")
-          .append(std::to_string(unseen) + " of " + counted(coverage.operations, "operation"))
-          .append(unseen == 1 ? " was" : " were")
-          .append(" not seen to run on all of their ranks")
-          .append(command);
+      return (replays.coverage.size() > 1 ? "run " + std::to_string(i + 1) + ": " : "") +
+             (coverage.is_blind()
+                  ? "who slows the job cannot be seen: no operation was seen to run on all of its "
+                    "ranks"
+                  : "whether a rank slows the job cannot be judged: " + std::to_string(unseen) +
+                        " of " + counted(coverage.operations, "operation") +
+                        (unseen == 1 ? " was" : " were") +
+                        " not seen to run on all of their ranks") +
+             command;
     }
   }
   for (const auto& run : replays.runs) {
