@@ -48,9 +48,8 @@ class DumpEntries {
   /// that state. Returns false if no call was listed.
   bool end_group(const DumpEntry& end);
 
-  /// Calls of a group that its watchdog says have begun are no longer only called. The watchdog
-  /// counts as the entries do if the last number is that of the last entry; sends and receives
-  /// count by themselves.
+  /// Calls of a group that its watchdog says have begun are no longer only called, if it counts as
+  /// the entries do: its last number is that of the last one, and none is a send or receive.
   void begin_watched(std::uint32_t context, const model::Context& watched);
 
   /// Says that the entry of that record is damaged.

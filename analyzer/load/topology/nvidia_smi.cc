@@ -380,10 +380,6 @@ std::string title_of(const Words& words, std::size_t from, const Header& header)
                     : "table of line " + std::to_string(words[header.begin].line);
 }
 
-constexpr char kIsPciOnly[] =
-    "this is of `nvidia-smi topo -mp`, which says nothing of NVLinks: give what `nvidia-smi topo "
-    "-m` prints";
-
 // `topo -mp` has the ways through PCI only, whatever NVLinks there are. Its legend has no NV#.
 bool is_pci_only(std::span<const Word> above, std::span<const Word> below,
                  const topology::Machine& machine) {
@@ -431,15 +427,15 @@ std::optional<model::TopologyFile> read_nvidia_smi(std::string_view text, std::s
     const bool is_read = table.read(host);
     auto next = next_header(words, table.end());
     const std::size_t until = next ? next->begin : words.size();
-    const auto part = [&](std::size_t begin, std::size_t end) {
-      return std::span(words).subspan(begin, end - begin);
-    };
-    if (is_read &&
-        !is_pci_only(part(above, header->begin), part(table.end(), until), host.machine)) {
+    const std::span all(words);
+    if (is_read && !is_pci_only(all.subspan(above, header->begin - above),
+                                all.subspan(table.end(), until - table.end()), host.machine)) {
       from = read_legend(words, table.end(), until, *header, host);
     } else {
-      const std::string why = is_read ? kIsPciOnly : table.error();
-      error = error.empty() ? why : error;
+      error = !error.empty() ? error
+              : is_read ? "this is of `nvidia-smi topo -mp`, which says nothing of NVLinks: give "
+                          "what `nvidia-smi topo -m` prints"
+                        : table.error();
       file.hosts.pop_back();
       if (!is_read && !table.is_of_peers()) {
         return std::nullopt;

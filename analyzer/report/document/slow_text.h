@@ -39,8 +39,7 @@ std::string nobody_sentence(const replay::RunReplay& run);
 /// What cannot be said of who slows the job, and what would show it; empty: all can.
 std::string unseen_sentence(const replay::Replays& replays);
 
-/// Whether profiles leave open who slows the job. Traces of other sources do so where a job is
-/// short or has one rank, as is usual.
+/// Whether profiles leave open who slows the job, as traces do of jobs that are short by purpose.
 bool is_open(const replay::Replays& replays);
 
 }  // namespace ringside::report
