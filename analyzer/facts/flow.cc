@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <optional>
-#include <string_view>
 
 namespace ringside::facts {
 namespace {
@@ -59,17 +58,6 @@ std::vector<Link> links_of(const model::Traces& traces, const match::Matches& ma
 }
 
 }  // namespace
-
-Flow flow_of_function(std::string_view function) {
-  if (function == "AllReduce" || function == "AllGather" || function == "ReduceScatter" ||
-      function == "AlltoAll") {
-    return Flow::kAll;
-  }
-  if (function == "Broadcast" || function == "Scatter") {
-    return Flow::kFromRoot;
-  }
-  return function == "Reduce" || function == "Gather" ? Flow::kToRoot : Flow::kUnknown;
-}
 
 bool all_need_all(const model::Traces& traces, const match::MatchedOperation& operation) {
   return operation.way == match::Way::kPair || operation.way == match::Way::kGroup

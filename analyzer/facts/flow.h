@@ -6,7 +6,6 @@
 
 #include <cstdint>
 #include <span>
-#include <string_view>
 #include <vector>
 
 #include "analyzer/facts/rank_times.h"
@@ -15,15 +14,8 @@
 
 namespace ringside::facts {
 
-/// Only these waits of a rank for another are certain. Other delays, such as a rank that passes
-/// data on in a ring or tree, or a full buffer, are possible in all of them.
-enum class Flow : std::uint8_t {
-  kAll,       // every rank needs every other: AllReduce, AllGather, ReduceScatter, AlltoAll
-  kFromRoot,  // every rank needs the root: Broadcast, Scatter
-  kToRoot,    // the root needs every other rank: Reduce, Gather
-  kLinks,     // a rank needs those that send to it: sends and receives
-  kUnknown,   // a function that this program does not know
-};
+using model::Flow;
+using model::flow_of_function;
 
 /// A rank that sends bytes, and the rank that receives them, as indices into rows.
 struct Link {
@@ -36,9 +28,6 @@ struct FlowOfOperation {
   std::uint32_t root = RankTimes::kNobody;  // index into rows; kNobody: none, or it has no time
   std::vector<Link> links;                  // of kLinks
 };
-
-/// Who needs whom in a collective of that name; kUnknown if this program does not know it.
-Flow flow_of_function(std::string_view function);
 
 /// Whether every rank needs every other by the function alone, which takes less time.
 bool all_need_all(const model::Traces& traces, const match::MatchedOperation& operation);

@@ -255,8 +255,7 @@ Matching::Matching(const model::Traces& traces) {
   calls_ = std::make_unique<AllSortedCalls>(sort_calls(traces, matches_.communicators));
   for (std::size_t file = 0; file < traces.files.size(); ++file) {
     matches_.unpaired += calls_->unpaired[file];
-    matches_.runs.runs[matches_.runs.of_file[file]].unmatched +=
-        calls_->unpaired[file] + traces.files[file].kernels_without_calls;
+    matches_.runs.runs[matches_.runs.of_file[file]].unmatched += calls_->unpaired[file];
   }
   Joiner joiner(traces, *calls_, matches_);
   for (std::uint32_t c = 0; c < matches_.communicators.size(); ++c) {
@@ -340,14 +339,6 @@ bool has_operations_alone(const Matches& matches) {
          std::any_of(matches.operations.begin(), matches.operations.end(), [&](const auto& one) {
            return !communicators[one.communicator].why_alone.empty() && !is_to_self(one);
          });
-}
-
-std::uint64_t kernels_without_calls(const model::Traces& traces) {
-  std::uint64_t kernels = 0;
-  for (const model::TraceFile& file : traces.files) {
-    kernels += file.kernels_without_calls;
-  }
-  return kernels;
 }
 
 std::uint32_t ranks_seen(const Matches& matches, const MatchedOperation& operation) {

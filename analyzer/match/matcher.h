@@ -108,9 +108,6 @@ std::uint32_t ranks_expected(const Matches& matches, const MatchedOperation& ope
 /// Whether there is an operation of a communicator whose ranks are not known (why_alone).
 bool has_operations_alone(const Matches& matches);
 
-/// Kernels of NCCL in profiles that are in no operation.
-std::uint64_t kernels_without_calls(const model::Traces& traces);
-
 /// Returns how many ranks recorded it. A group is recognised only if all ranks did.
 std::uint32_t ranks_seen(const Matches& matches, const MatchedOperation& operation);
 

@@ -4,10 +4,16 @@
 
 #include <string_view>
 
+#include "analyzer/model/trace.h"
+
 namespace ringside::model {
 
 /// The run_id of a process that is made of a profile begins with this.
 inline constexpr std::string_view kProfiledRun = "PyTorch's profiler, ";
+
+inline bool is_profile(const TraceFile& file) {
+  return file.process.run_id.starts_with(kProfiledRun);
+}
 
 }  // namespace ringside::model
 

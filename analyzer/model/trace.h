@@ -174,8 +174,7 @@ struct TraceFile {
   /// Marks and ranges of the application that are in no file of the process.
   std::optional<std::uint64_t> marks_lost;
   std::optional<std::uint64_t> ranges_lost;
-  bool torn = false;                        // the last line had no newline
-  std::uint64_t kernels_without_calls = 0;  // of NCCL, in a profile, and in no operation
+  bool torn = false;  // the last line had no newline
   std::uint64_t size_bytes = 0;
   std::uint64_t lines = 0;
   std::uint64_t bad_lines = 0;

@@ -29,11 +29,10 @@ constexpr std::size_t kOneContradicts = 10;
 constexpr double kShortest = 0.8;
 constexpr double kFastest = 0.5;
 // Of anchors that explain a start about as well, the nearest one counts, and an end before a start.
-// Kernels that follow each other without a pause are equally near.
-constexpr double kFartherCosts = 0.1;
+// Kernels that follow each other without a pause are equally near. Few own times may be chance.
+constexpr double kFartherCosts = 2;
 constexpr double kStartCosts = 0.3;
 constexpr double kExact_ns = 200;
-constexpr std::size_t kLeastShown = 4;  // fewer own times of a rank show no spread
 // A place is free, or busy, where more than this part of its kernels are.
 constexpr double kSome = 0.25;
 // The kernels of a place that decide on its anchor.
@@ -164,6 +163,7 @@ class Finder {
     std::size_t before = 0;
     std::size_t against = 0;
     std::size_t hidden = 0;
+    std::size_t compared = 0;  // with others of the same rank
     for (std::size_t i = 0; i < samples.size();) {
       const std::uint32_t rank = samples[i].rank;
       of_rank_ns.clear();
@@ -187,10 +187,11 @@ class Finder {
         unshown_ns.insert(unshown_ns.end(), hidden_ns.begin(), hidden_ns.end());
         continue;
       }
-      for (std::size_t k = 1; k < of_rank_ns.size() && of_rank_ns.size() >= kLeastShown; ++k) {
+      for (std::size_t k = 1; k < of_rank_ns.size(); ++k) {
         sum_ns += std::abs(of_rank_ns[k] - of_rank_ns[k - 1]);
       }
       against += count_below(hidden_ns, model::nth_value(of_rank_ns, of_rank_ns.size() / 10));
+      compared += of_rank_ns.size() - 1;
       all_ns.insert(all_ns.end(), of_rank_ns.begin(), of_rank_ns.end());
     }
     if (all_ns.size() < 2 || 4 * all_ns.size() < 3 * seen || before * kOneBefore > all_ns.size()) {
@@ -200,8 +201,9 @@ class Finder {
     if (against * kOneContradicts > all_ns.size() + hidden) {
       return std::nullopt;
     }
-    return (sum_ns / static_cast<double>(all_ns.size()) + kExact_ns) *
-           (1 + kFartherCosts * passed + (choice.is_end ? 0 : kStartCosts));
+    const auto degrees = static_cast<double>(std::max<std::size_t>(compared, 1));
+    return (sum_ns / degrees + kExact_ns) *
+           (1 + kFartherCosts / std::sqrt(degrees) * passed + (choice.is_end ? 0 : kStartCosts));
   }
 
   Choice choose(const Role& role, std::uint32_t place) const {

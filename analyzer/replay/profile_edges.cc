@@ -15,7 +15,7 @@ ProfileEdges::ProfileEdges(const model::Traces& traces, const match::Matches& ma
   const auto is_whole = [&](const match::MatchedOperation& one) {
     return match::ranks_seen(matches, one) >= match::ranks_expected(matches, one);
   };
-  if (files.empty() || !files.front().process.run_id.starts_with(model::kProfiledRun) ||
+  if (files.empty() || !model::is_profile(files.front()) ||
       std::all_of(matches.operations.begin(), matches.operations.end(), is_whole)) {
     return;
   }

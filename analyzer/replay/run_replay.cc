@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "analyzer/model/nth_value.h"
+#include "analyzer/model/profiled_run.h"
 #include "analyzer/model/saturating.h"
 
 namespace ringside::replay {
@@ -107,6 +108,7 @@ Replays make_replays(JobParts&& parts, const model::Traces& traces, const match:
   Replays replays;
   replays.coverage = parts.coverage;
   replays.left_out = traces.left_out;
+  replays.is_profiled = !traces.files.empty() && model::is_profile(traces.files.front());
   replays.by = by;
   for (Job& job : make_jobs(std::move(parts), traces, matches)) {
     const bool is_seen = replays.coverage[job.run].is_enough();

@@ -62,6 +62,7 @@ struct Replays {
   std::vector<std::unique_ptr<RunReplay>> runs;
   std::vector<Coverage> coverage;  // by run, as Job::run; of those, too, in which nothing ran
   std::size_t left_out = 0;  // traces that were not chosen, so that who waits for them is unknown
+  bool is_profiled = false;  // the traces are made of profiles
   metrics::RowsBy by = metrics::RowsBy::kCaller;  // what kinds differ by, too
 
   /// The run that took longest; NULL if nothing ran.

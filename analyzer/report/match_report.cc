@@ -291,12 +291,6 @@ class MatchDocument {
           " could not be compared, since it is not known which ranks ran them: " +
           match::why_alone(matches_.communicators) + '.');
     }
-    const std::uint64_t kernels = match::kernels_without_calls(traces_);
-    if (kernels > 0) {
-      document_.sentences.push_back(counted(kernels, "kernel") +
-                                    " of NCCL in no call could not be compared, since it is not "
-                                    "known which ranks took part.");
-    }
     if (alone_ == 0 || others > 0) {
       document_.sentences.push_back(answer());
     }

@@ -135,6 +135,7 @@ Document what_if_document(const replay::Replays& replays, const AskedChange& ask
     const auto& worst = run->slow().worst;
     const std::optional<Finding> finding = slow_finding(*run);
     const std::string unseen = unseen_sentence(replays);
+    document.is_open = is_open(replays);
     document.sentences.push_back(
         (finding ? finding->text : capitalised(unseen.empty() ? nobody_sentence(*run) : unseen)) +
         ".");

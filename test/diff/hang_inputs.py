@@ -272,9 +272,9 @@ def totals_behind():
         for rank in range(4)}
 
 
-def all_called(finished, watched=None):
+def all_called(finished, watched=None, started=(-1, -1)):
     """Dumps of PyTorch's Flight Recorder without TORCH_NCCL_ENABLE_TIMING: three all-reduces, of which so many are
-    completed; and what the watchdog has seen to end."""
+    completed; what the watchdog has seen to end, and on each rank to begin."""
     def call(rank, number):
         return {"frames": [{"name": "step", "filename": "train.py", "line": 10}], "record_id": number - 1, "pg_id": 0,
                 "process_group": ("0", "default_pg"), "collective_seq_id": number, "p2p_seq_id": 0, "op_id": number,
@@ -284,11 +284,13 @@ def all_called(finished, watched=None):
                 "time_discovered_started_ns": None, "time_discovered_completed_ns": None,
                 "retired": number <= finished, "timeout_ms": 600_000, "is_p2p": False}
 
-    status = {} if watched is None else {"0": {"last_enqueued_collective": 3, "last_started_collective": -1,
-                                               "last_completed_collective": watched}}
+    def status(rank):
+        return {} if watched is None else {"0": {"last_enqueued_collective": 3, "last_started_collective": started[rank],
+                                                 "last_completed_collective": watched}}
+
     return {f"dumps/nccl_trace_rank_{rank}": pickle.dumps(
         {"version": "2.10", "nccl_version": "2.28.9", "entries": [call(rank, number) for number in (1, 2, 3)],
-         "pg_config": {"0": {"name": "0", "desc": "default_pg", "ranks": "[0, 1]"}}, "pg_status": status}, protocol=2)
+         "pg_config": {"0": {"name": "0", "desc": "default_pg", "ranks": "[0, 1]"}}, "pg_status": status(rank)}, protocol=2)
         for rank in range(2)}
 
 
@@ -316,6 +318,8 @@ def cases():
         "hang-totals-behind": ("hang dumps", totals_behind()),
         "hang-all-called": ("hang dumps", all_called(2)),
         "hang-all-called-watched": ("hang dumps", all_called(2, watched=3)),
+        "hang-all-called-started": ("hang dumps", all_called(2, watched=2, started=(3, 3))),
+        "hang-all-called-started-one": ("hang dumps", all_called(2, watched=2, started=(3, 2))),
         "hang-send": ("hang traces", texts(send_without_receive())),
         "summary-findings-send": ("summary ../hang-send/traces", {}),
         "summary-findings-stuck": ("summary ../hang-missing-rank/traces", {}),

@@ -15,12 +15,14 @@ LAYERS = 4
 FLOATS = {"tp": 1 << 18, "dp": 1 << 22}
 
 
-def job(ranks=8, steps=6, slow=None, slower=1.0, has_calls=True, has_seq=True, skipped=0, has_pairs=True):
+def job(ranks=8, steps=6, slow=None, slower=1.0, has_calls=True, has_seq=True, skipped=0, has_pairs=True,
+        overlaps=False):
     """Each step: layers that compute and all-reduce in pairs of ranks, or all ranks together, then one
-    all-reduce of all. A rank's own computing takes `slower` times as long. Events by rank, and the length of
-    the job in us."""
+    all-reduce of all. A rank's own computing takes `slower` times as long, and goes on during the all-reduces of
+    its layers if these overlap. Events by rank, and the length of the job in us."""
     generator = random.Random(7)
     ready_us = [1_000.0] * ranks
+    free_us = ready_us[:]  # by rank: its stream of communication
     events = [[] for _ in range(ranks)]
     number = [0] * ranks
     counts = [{} for _ in range(ranks)]
@@ -32,8 +34,8 @@ def job(ranks=8, steps=6, slow=None, slower=1.0, has_calls=True, has_seq=True, s
         events[rank].append({"ph": "X", **members})
 
     def all_reduce(members, kind, step, called_us):
-        begin_us = max(ready_us[r] for r in members)
-        end_us = begin_us + TRANSFER_US[kind]
+        start_us = [max(times) for times in zip(ready_us, free_us)]
+        end_us = max(start_us[r] for r in members) + TRANSFER_US[kind] / (5 if overlaps else 1)
         for rank in members:
             number[rank] += 1
             group = f"{1 + members[0] // 2}" if kind == "tp" else "0"
@@ -54,11 +56,12 @@ def job(ranks=8, steps=6, slow=None, slower=1.0, has_calls=True, has_seq=True, s
                 event(rank, cat="cuda_runtime", name="cudaLaunchKernelExC", pid=100 + rank,
                       tid=100 + rank, ts=called_at_us + 5, dur=4, args={**identity, **correlation})
                 event(rank, cat="kernel", name="ncclDevKernel_AllReduce_Sum_f32_RING_LL(ncclDevKernelArgs"
-                      "Storage<4096ul>)", pid=rank, tid=20 + int(group), ts=ready_us[rank],
-                      dur=end_us - ready_us[rank],
+                      "Storage<4096ul>)", pid=rank, tid=20 + int(group), ts=start_us[rank],
+                      dur=end_us - start_us[rank],
                       args={**identity, **correlation, "device": rank % 4, "context": 1,
                             "stream": 20 + int(group)})
-            ready_us[rank] = end_us
+            free_us[rank] = end_us
+            ready_us[rank] = ready_us[rank] if overlaps else end_us
 
     for step in range(steps):
         step_us = ready_us[:]
@@ -72,6 +75,7 @@ def job(ranks=8, steps=6, slow=None, slower=1.0, has_calls=True, has_seq=True, s
             for first in range(0, ranks if has_pairs else 0, 2):
                 all_reduce([first, first + 1], "tp", step, called_us)
         all_reduce(list(range(ranks)), "dp", step, called_us)
+        ready_us = [max(times) for times in zip(ready_us, free_us)]
         for rank in range(ranks):
             if step >= skipped * (rank % 2):
                 event(rank, cat="user_annotation", name=f"ProfilerStep#{step}", pid=100 + rank,
@@ -421,6 +425,16 @@ def cut():
     return {**made, name.removesuffix(".gz"): text[:len(text) * 2 // 3]}
 
 
+def without_times():
+    """Two kernels of rank 1 are not numbers long, as a script has them that divides by zero."""
+    def change(events):
+        for event in [event for event in events if event["cat"] == "kernel"][3:5]:
+            event["dur"] = float("nan")
+        return events
+
+    return changed(files(ranks=2, steps=2), 1, change)
+
+
 def edited():
     """Profiles that a script has written again: with a byte order mark, and a comma behind the last event."""
     made = {}
@@ -429,6 +443,36 @@ def edited():
         events = ",".join(map(json.dumps, trace.pop("traceEvents")))
         made[path.removesuffix(".gz")] = ("\ufeff" + json.dumps(trace)[:-1] + ', "traceEvents": [' + events + ",],}").encode()
     return made
+
+
+def roots():
+    """The last call of each step broadcasts from rank 0. Rank 2 takes rank 1 for the root of the second one."""
+    def change(trace):
+        rooted = set()
+        for event in trace["traceEvents"]:
+            if event["args"].get("Seq", 1) % 5 == 0:
+                event["args"] |= {"Collective name": "broadcast", "Rank": 0}
+                rooted.add(event["args"]["External id"])
+            if event["cat"] == "kernel" and event["args"]["External id"] in rooted:
+                event["name"] = event["name"].replace("AllReduce_Sum_f32", "Broadcast")
+        calls = [event["args"] for event in trace["traceEvents"] if "Rank" in event["args"]]
+        calls[1]["Rank"] += 1 if trace["distributedInfo"]["rank"] == 2 else 0
+        return trace
+
+    return with_members(alike(steps=3), change)
+
+
+def name_again():
+    """The group of all has the name that the first pair's had, as after init_process_group() once more."""
+    def change(trace):
+        for one in trace["distributedInfo"]["pg_config"]:
+            one["pg_name"] = one["pg_name"].replace("0", "1")
+        for event in trace["traceEvents"]:
+            if event["args"].get("Process Group Name") == "0":
+                event["args"]["Process Group Name"] = "1"
+        return trace
+
+    return with_members(files(ranks=4, steps=2), change)
 
 
 KERNELS = ("ncclAllReduceRingLLKernel_sum_f16(ncclColl)", "ncclReduceScatterRingLL128Kernel_sum_f32(ncclColl)",
@@ -505,5 +549,10 @@ def cases():
         "profiles-beside-dumps": ("summary --no-findings dumps", beside(alike(), hang_inputs.all_called(3))),
         "profiles-beside-dumps-hang": ("hang ../profiles-beside-dumps/dumps", {}),
         "profiles-uneven-exchange": ("match profiles", uneven_exchange()),
+        "profiles-name-again": ("communicators profiles", name_again()),
+        "profiles-cut-summary": ("summary ../profiles-cut/profiles", {}),
+        "profiles-topology": ("topology ../profiles-cut/profiles", {}),
+        "profiles-without-times": ("summary --no-findings profiles", without_times()),
+        "profiles-root": ("match profiles", roots()),
         "profiles-exchanges": ("summary profiles", exchanges()),
     }

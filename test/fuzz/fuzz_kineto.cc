@@ -100,8 +100,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     std::vector<match::KinetoFileJoin> joins;
     for (const std::int64_t rank : {0, 1}) {
       trace.rank = rank;
-      auto framed = match::add_profile_trace(trace, alone);
-      joins.push_back(match::join_own_kineto(trace, std::move(framed), alone));
+      joins.push_back(match::add_profile_trace(trace, alone));
     }
     match::number_profiled_calls(alone);
     report::profile_join_notes(joins, alone);

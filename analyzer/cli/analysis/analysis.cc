@@ -523,8 +523,9 @@ ExitStatus status_of_answer(const Analysis& analysis, const AnalysisOptions& opt
                   }) &&
       (match::chooses_files(options.selection) ||
        match::most_ranks_without_trace(analysis.matches.communicators) == 0) &&
-      !match::has_operations_alone(analysis.matches) &&
-      match::kernels_without_calls(analysis.traces) == 0;
+      std::none_of(analysis.profiles.begin(), analysis.profiles.end(),
+                   [](const auto& profile) { return profile.is_alone && profile.damaged > 0; }) &&
+      !match::has_operations_alone(analysis.matches);
   return is_whole ? kExitOk : kExitIncomplete;
 }
 
@@ -573,8 +574,10 @@ ExitStatus print_document(report::Document document, const Analysis& analysis,
        report::limits(analysis.traces, analysis.has_common_clock ? &analysis.alignment : nullptr)) {
     document.notes.push_back(std::move(note));
   }
-  return show_document(document, options,
-                       status == kExitOk ? status_of_answer(analysis, options) : status);
+  if (status == kExitOk) {
+    status = document.is_open ? kExitIncomplete : status_of_answer(analysis, options);
+  }
+  return show_document(document, options, status);
 }
 
 }  // namespace ringside::cli

@@ -52,16 +52,16 @@ std::vector<match::KinetoFileJoin> join_profiles(const std::vector<std::string>&
         continue;
       }
       if (are_alone) {
-        auto framed = match::add_profile_trace(read[i], traces);
+        joins.push_back(match::add_profile_trace(read[i], traces));
         if (traces.files.back().operations.empty()) {
           traces.files.pop_back();
+          joins.pop_back();
           problems.add_file(paths[begin + i],
                             "a trace of PyTorch's profiler that has no kernel of NCCL, and no call "
                             "of torch.distributed with its arguments (record_param_comms); "
                             "those that ProfilerActivity.CPU and CUDA record have them");
           continue;
         }
-        joins.push_back(match::join_own_kineto(read[i], std::move(framed), traces));
       } else {
         const auto file = match::profiled_file(read[i], traces, joins);
         if (!file) {

@@ -245,9 +245,10 @@ std::optional<HangAnswer> answer_hang(const AnalysisOptions& options, double min
   if (hang.operations.empty() && !hang.undecided.empty()) {
     const model::TraceFile& file = files.front();
     document.sentences.front() +=
-        file.process.dump || file.silent_ns
-            ? " To look again: ringside hang --job " + launch::shell_word(file.process.job)
-            : " To record what runs: ringside run -- COMMAND";
+        !file.process.dump && !file.silent_ns ? " To record what runs: ringside run -- COMMAND"
+        : file.process.job.empty()
+            ? " Dump all ranks once more: a call that has ended by then ran."
+            : " To look again: ringside hang --job " + launch::shell_word(file.process.job);
   }
   const bool are_profiles =
       std::any_of(analysis.profiles.begin(), analysis.profiles.end(),

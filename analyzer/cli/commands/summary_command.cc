@@ -17,6 +17,7 @@
 #include "analyzer/cli/commands.h"
 #include "analyzer/cli/output.h"
 #include "analyzer/model/joined.h"
+#include "analyzer/report/document/slow_text.h"
 #include "analyzer/report/plot.h"
 #include "analyzer/report/summary/align_report.h"
 #include "analyzer/report/summary/summary.h"
@@ -120,6 +121,9 @@ ExitStatus run_summary(const SummaryOptions& options) {
   if (has_findings) {
     before = look_before_facts(options, *analysis);
   }
+  for (const std::string& one : analysis->notes) {
+    note("note: " + one);
+  }
   report::Summary summary = analysis->summary(has_findings, options.by);
   if (!take_baseline("ringside summary", options.baseline, summary.rows)) {
     return kExitNoInput;
@@ -154,7 +158,9 @@ ExitStatus run_summary(const SummaryOptions& options) {
     tell("--strict: not all is there: " + model::joined(gaps, gaps.size()));
     return kExitIncomplete;
   }
-  return status_of_answer(*analysis, options);
+  return has_findings && report::is_open(analysis->replays())
+             ? kExitIncomplete
+             : status_of_answer(*analysis, options);
 }
 
 }  // namespace

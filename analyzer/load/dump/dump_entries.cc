@@ -74,6 +74,25 @@ bool DumpEntries::end_group(const DumpEntry& end) {
   return true;
 }
 
+void DumpEntries::begin_watched(std::uint32_t context, const model::Context& watched) {
+  std::vector<model::Operation*> begun;
+  for (std::size_t i = last_of_context_[context]; i < entries_.size(); i = entries_[i].before) {
+    model::Operation& operation = entries_[i].operation;
+    if (operation.kind != model::Kind::kCollective ||
+        (i == last_of_context_[context] && watched.last_enqueued != entries_[i].collective)) {
+      return;
+    }
+    if (operation.state == model::State::kEnqueued &&
+        entries_[i].collective <= watched.last_started &&
+        entries_[i].collective > watched.last_completed) {
+      begun.push_back(&operation);
+    }
+  }
+  for (model::Operation* const one : begun) {
+    one->state = model::State::kStarted;
+  }
+}
+
 // A call between others of the group, or one that is damaged, may have any.
 bool DumpEntries::has_numbers_of(const DumpEntry& end, const DumpEntry& entry) const {
   const auto are_equal = [&](const DumpEntry& one) {

@@ -11,6 +11,7 @@
 
 #include "analyzer/load/dump/dump_entry.h"
 #include "analyzer/load/dump/dump_numbers.h"
+#include "analyzer/model/trace.h"
 
 namespace ringside::load {
 
@@ -46,6 +47,10 @@ class DumpEntries {
   /// entry with their numbers and the state of all, `end`. Makes the calls before it a group in
   /// that state. Returns false if no call was listed.
   bool end_group(const DumpEntry& end);
+
+  /// Calls of a group that its watchdog says have begun are no longer only called, if it counts as
+  /// the entries do: its last number is that of the last one, and none is a send or receive.
+  void begin_watched(std::uint32_t context, const model::Context& watched);
 
   /// Says that the entry of that record is damaged.
   void doubt_record(std::uint64_t record);

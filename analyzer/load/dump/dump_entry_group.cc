@@ -142,7 +142,7 @@ std::vector<std::string> DumpGroups::lost_ends(std::span<const PlainValue> entri
     enqueued.erase(found);
   }
   const auto groups = tree_.dict(tree_.at(root_, "pg_status"));
-  const bool are_all_there = !numbers_.empty() && file_.account.rotated == 0;
+  const bool are_all_there = (entries.empty() || !numbers_.empty()) && file_.account.rotated == 0;
   for (std::size_t i = 0; i + 1 < groups.size() && are_all_there; i += 2) {
     const std::string_view id = tree_.text(groups[i]);
     const auto number = parse_number<std::int64_t>(id);

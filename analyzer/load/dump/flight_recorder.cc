@@ -90,6 +90,9 @@ class DumpReader {
       damaged(Harm::kLoss, std::move(lost));
     }
     groups_.watch_rest();
+    for (const auto& [number, context] : dump_.file.contexts) {
+      entries_.begin_watched(number, context);
+    }
     // Only now: a number behind one that is damaged is no less certain for it.
     dump_.file.bad_lines += others_;
     dump_.file.lines = place_;
@@ -183,15 +186,8 @@ class DumpReader {
     // A group that the watchdog does not have may have been called.
     bool is_stated = !groups.empty() && groups.size() / 2 >= dump_.file.contexts.size();
     for (std::size_t i = 0; i + 1 < groups.size(); i += 2) {
-      const auto number =
-          watched_number(tree_, tree_.at(groups[i + 1], "last_enqueued_collective"));
-      is_stated = is_stated && number;
-      if (number.value_or(0) > 0) {
-        damaged(Harm::kLoss, "there are no entries, and pg_status says that number " +
-                                 std::to_string(*number) + " of group " +
-                                 std::string(tree_.text(groups[i])) +
-                                 " was enqueued: the calls of this rank are not recorded");
-      }
+      is_stated =
+          is_stated && watched_number(tree_, tree_.at(groups[i + 1], "last_enqueued_collective"));
     }
     if (!is_stated) {
       damaged(Harm::kLoss,

@@ -43,7 +43,7 @@ void visit(Archive& archive, Of<Archive, model::TraceFile> file, Of<Archive, Blo
   auto& [path, process, contexts, operations, tensors, tensor_bytes, doubtful, proxies, steps,
          clocks, machines, windows, marks, last_ns, account, operations_written, segments,
          later_paths, segments_missing, next_segment, closed, recovered, silent_ns, end, marks_lost,
-         ranges_lost, torn, kernels_without_calls, size_bytes, lines, bad_lines] = file;
+         ranges_lost, torn, size_bytes, lines, bad_lines] = file;
   archive(path, last_ns, operations_written, next_segment, closed, recovered, silent_ns, marks_lost,
           ranges_lost, torn, size_bytes, lines, bad_lines);
   auto& [produced, sampled_out, in_rings, rotated, dropped, given_up] = account;

@@ -7,6 +7,7 @@
 #include <array>
 #include <optional>
 #include <set>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -380,18 +381,18 @@ std::string title_of(const Words& words, std::size_t from, const Header& header)
 }
 
 // `topo -mp` has the ways through PCI only, whatever NVLinks there are. Its legend has no NV#.
-bool is_pci_only(const Words& words, const model::TopologyFile& file) {
-  const auto has_pair = [&](std::string_view one, std::string_view next) {
+bool is_pci_only(std::span<const Word> above, std::span<const Word> below,
+                 const topology::Machine& machine) {
+  const auto has_pair = [](std::span<const Word> words, std::string_view one,
+                           std::string_view next) {
     return std::adjacent_find(words.begin(), words.end(), [&](const Word& a, const Word& b) {
              return a.text == one && b.text == next;
            }) != words.end();
   };
-  return (has_pair("topo", "-mp") || has_pair("topo", "--matrix_pci") ||
-          (has_pair("SYS", "=") && !has_pair("NV#", "="))) &&
-         std::none_of(file.hosts.begin(), file.hosts.end(), [](const auto& host) {
-           return std::any_of(host.machine.gpus.begin(), host.machine.gpus.end(),
-                              [](const topology::Gpu& gpu) { return !gpu.links.empty(); });
-         });
+  return (has_pair(above, "topo", "-mp") || has_pair(above, "topo", "--matrix_pci") ||
+          (has_pair(below, "SYS", "=") && !has_pair(below, "NV#", "="))) &&
+         std::all_of(machine.gpus.begin(), machine.gpus.end(),
+                     [](const topology::Gpu& gpu) { return gpu.links.empty(); });
 }
 
 }  // namespace
@@ -414,6 +415,7 @@ std::optional<model::TopologyFile> read_nvidia_smi(std::string_view text, std::s
   file.source = "nvidia-smi topo -m";
   file.tells_switches = false;
   std::size_t from = 0;
+  std::size_t above = 0;  // the end of the table before
   std::set<std::string> names;
   for (auto header = next_header(words, 0); header;) {
     model::TopologyHost& host = file.hosts.emplace_back();
@@ -424,26 +426,27 @@ std::optional<model::TopologyFile> read_nvidia_smi(std::string_view text, std::s
     TableReader table(words, *header);
     const bool is_read = table.read(host);
     auto next = next_header(words, table.end());
-    if (is_read) {
-      from = read_legend(words, table.end(), next ? next->begin : words.size(), *header, host);
+    const std::size_t until = next ? next->begin : words.size();
+    const std::span all(words);
+    if (is_read && !is_pci_only(all.subspan(above, header->begin - above),
+                                all.subspan(table.end(), until - table.end()), host.machine)) {
+      from = read_legend(words, table.end(), until, *header, host);
     } else {
-      error = error.empty() ? table.error() : error;
+      error = !error.empty() ? error
+              : is_read ? "this is of `nvidia-smi topo -mp`, which says nothing of NVLinks: give "
+                          "what `nvidia-smi topo -m` prints"
+                        : table.error();
       file.hosts.pop_back();
-      if (!table.is_of_peers()) {
+      if (!is_read && !table.is_of_peers()) {
         return std::nullopt;
       }
       from = table.end();
     }
+    above = table.end();
     header = std::move(next);
   }
   if (file.hosts.empty()) {
     error = error.empty() ? "it has no table of GPUs with its rows" : error;
-    return std::nullopt;
-  }
-  if (is_pci_only(words, file)) {
-    error =
-        "this is of `nvidia-smi topo -mp`, which says nothing of NVLinks: give what `nvidia-smi "
-        "topo -m` prints";
     return std::nullopt;
   }
   return file;

@@ -26,18 +26,19 @@ std::vector<Direction> directions_of(const model::NameTable& names) {
   return directions;
 }
 
-Entry make_entry(Direction direction, const model::CallIdentity& call, std::uint32_t rank) {
+Entry make_entry(Direction direction, const model::CallIdentity& call,
+                 std::optional<std::uint32_t> rank) {
   Entry entry;
-  if (direction == Direction::kNone || direction == Direction::kBatch) {
+  if (direction == Direction::kNone || direction == Direction::kBatch || !rank || !call.peer) {
     entry.way = call.seq ? Way::kSequence : Way::kOrder;
     entry.func = call.func;
     entry.key = call.seq.value_or(0);
     return entry;
   }
-  const std::uint64_t peer = call.peer.value_or(0);
+  const std::uint64_t peer = *call.peer;
   entry.receives = direction == Direction::kReceive;
   entry.way = Way::kPair;
-  entry.key = entry.receives ? peer << 32 | rank : std::uint64_t{rank} << 32 | peer;
+  entry.key = entry.receives ? peer << 32 | *rank : std::uint64_t{*rank} << 32 | peer;
   return entry;
 }
 
@@ -205,13 +206,13 @@ AllSortedCalls sort_calls(const model::Traces& traces,
       const auto& rank = communicator.members[place->second.member].rank;
       const Direction direction = all.directions[call.func];
       const bool is_known =
-          direction == Direction::kNone ||
+          direction == Direction::kNone || !communicator.why_alone.empty() ||
           (direction == Direction::kBatch ? communicator.nranks == 2 : rank && call.peer);
       if (!is_known) {
         ++all.unpaired[file];
         continue;
       }
-      Entry& entry = entries.emplace_back(make_entry(direction, call, rank.value_or(0)));
+      Entry& entry = entries.emplace_back(make_entry(direction, call, rank));
       entry.member = call.context;  // for the moment
       entry.operation = i;
     }
@@ -244,7 +245,7 @@ Entry CallReader::at(std::uint32_t member, std::size_t position) const {
   const Member& whose = communicator_.members[member];
   const std::uint32_t operation = calls_[member][position];
   const model::CallIdentity call = traces_.files[whose.file].operations.call(operation);
-  Entry entry = make_entry(directions_[call.func], call, whose.rank.value_or(0));
+  Entry entry = make_entry(directions_[call.func], call, whose.rank);
   entry.member = member;
   entry.operation = operation;
   return entry;

@@ -46,10 +46,6 @@ std::string clock_of(const model::Process& process) {
 // Clocks of hosts that run one job are seldom further apart, whoever sets them.
 constexpr std::int64_t kMostApart_ns = 10'000'000'000;
 
-bool is_profile(const model::TraceFile& file) {
-  return file.process.run_id.starts_with(model::kProfiledRun);
-}
-
 // When the last of what a profile saw had ended; the GPU runs behind the calls.
 std::int64_t end_of_work(const model::TraceFile& file) {
   std::int64_t end_ns = std::max(file.last_ns.value_or(0), file.process.start_ns);
@@ -80,13 +76,14 @@ struct Open {
     std::int64_t& end_ns = ends[identity_of(added)];
     end_ns = std::max(end_ns, end_of(added));
     clocks.insert(clock_of(added.process));
-    last_end_ns = std::max(last_end_ns, is_profile(added) ? end_of_work(added) : end_of(added));
+    last_end_ns =
+        std::max(last_end_ns, model::is_profile(added) ? end_of_work(added) : end_of(added));
   }
 
   // Nothing shows that profiles without a common time have an operation in common.
   bool had_ended_before(const model::TraceFile& file) const {
     const bool is_one_clock = clocks == std::set{clock_of(file.process)};
-    return is_profile(file) && !run.files.empty() &&
+    return model::is_profile(file) && !run.files.empty() &&
            last_end_ns < subtract_saturating(start_of(file), is_one_clock ? 0 : kMostApart_ns);
   }
 };
@@ -219,7 +216,8 @@ Runs find_runs(const model::Traces& traces) {
     auto of_job = runs_by_number(traces, files);
     const std::size_t first = runs.runs.size();
     for (Open& open : of_job ? *of_job : runs_by_time(traces, files)) {
-      open.run.is_later_profile = runs.runs.size() > first && is_profile(traces.files[*begin]);
+      open.run.is_later_profile =
+          runs.runs.size() > first && model::is_profile(traces.files[*begin]);
       for (const std::uint32_t file : open.run.files) {
         runs.of_file[file] = static_cast<std::uint32_t>(runs.runs.size());
       }

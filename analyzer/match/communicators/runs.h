@@ -18,7 +18,7 @@ struct Run {
   std::vector<std::uint32_t> files;
   /// Whether it is of profiles that began after those of the run before had ended.
   bool is_later_profile = false;
-  std::uint64_t unmatched = 0;  // sends and receives without a peer, kernels without calls
+  std::uint64_t unmatched = 0;  // sends and receives without a peer
 };
 
 struct Runs {

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <limits>
 #include <map>
-#include <numeric>
 #include <set>
 #include <span>
 #include <string_view>
@@ -510,14 +509,7 @@ KinetoFileJoin join_kineto(const model::KinetoTrace& trace, std::uint32_t file,
 KinetoFileJoin join_own_kineto(const model::KinetoTrace& trace, std::vector<FramedOperation> framed,
                                model::Traces& traces) {
   const auto file = static_cast<std::uint32_t>(traces.files.size() - 1);
-  const bool has_calls = !framed.empty();  // else each kernel is an operation
-  KinetoFileJoin join = FileJoin(trace, file, traces).join_own(std::move(framed));
-  const auto& joined = join.kernels.joined;
-  if (has_calls) {
-    traces.files.back().kernels_without_calls =
-        join.kernels.kernels - std::accumulate(joined.begin(), joined.end(), std::uint64_t{0});
-  }
-  return join;
+  return FileJoin(trace, file, traces).join_own(std::move(framed));
 }
 
 }  // namespace ringside::match

@@ -221,7 +221,8 @@ class Numbering {
         const model::Operation there =
             traces_.files[first.file].operations[first.operations[of_first]];
         if (here.func != there.func || here.count != there.count ||
-            (is_one_clock && needs_all(traces_.names.text(here.func)) &&
+            (is_one_clock &&
+             model::flow_of_function(traces_.names.text(here.func)) == model::Flow::kAll &&
              (has_ended(rank, here, first, there) || has_ended(first, there, rank, here)))) {
           return false;
         }
@@ -235,10 +236,6 @@ class Numbering {
 };
 
 }  // namespace
-
-bool needs_all(std::string_view func) {
-  return func == "AllReduce" || func == "AllGather" || func == "ReduceScatter";
-}
 
 void number_profiled_calls(model::Traces& traces) {
   Numbering(traces).number();

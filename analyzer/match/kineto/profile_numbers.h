@@ -4,14 +4,9 @@
 #ifndef RINGSIDE_ANALYZER_MATCH_KINETO_PROFILE_NUMBERS_H
 #define RINGSIDE_ANALYZER_MATCH_KINETO_PROFILE_NUMBERS_H
 
-#include <string_view>
-
 #include "analyzer/model/trace.h"
 
 namespace ringside::match {
-
-/// Whether no rank can end this function of NCCL before all ranks have begun it.
-bool needs_all(std::string_view func);
 
 /// Numbers the collectives of traces made of profiles, once all are there. PyTorch's numbers
 /// (`Seq`, of 2026 on) are taken where each call has one of its own. Else a rank's calls in a

@@ -13,7 +13,6 @@
 #include <utility>
 
 #include "analyzer/match/kineto/kineto_calls.h"
-#include "analyzer/match/kineto/profile_numbers.h"
 #include "analyzer/model/kineto/nccl_kernel.h"
 #include "analyzer/model/kineto/torch_dtype.h"
 #include "analyzer/model/numbers_in.h"
@@ -67,7 +66,7 @@ class ProfileTrace {
   ProfileTrace(const model::KinetoTrace& trace, model::Traces& traces)
       : trace_(trace), names_(traces.names), file_(traces.files.emplace_back()) {}
 
-  std::vector<FramedOperation> make() {
+  std::vector<FramedOperation> add_calls() {
     fill_process();
     find_launches();
     for (std::size_t i = 0; i < trace_.comms.size(); ++i) {
@@ -77,9 +76,18 @@ class ProfileTrace {
         add_call(i, name);
       }
     }
-    for (const model::GpuActivity& activity : trace_.activities) {
+    return std::move(framed_);
+  }
+
+  /// Those that are not joined with calls.
+  void add_kernels(const std::vector<std::size_t>& joined) {
+    for (std::size_t i = 0; i < trace_.activities.size(); ++i) {
+      const model::GpuActivity& activity = trace_.activities[i];
       const std::string_view name = trace_.names.text(activity.name);
-      if (framed_.empty() && is_of_nccl(activity)) {
+      if (std::binary_search(joined.begin(), joined.end(), i)) {
+        continue;
+      }
+      if (is_of_nccl(activity)) {
         add_kernel(activity, "stream " + std::to_string(activity.stream), "",
                    model::nccl_function_of_kernel(name));
       } else if (const auto* const other = library_of(activity)) {
@@ -88,7 +96,6 @@ class ProfileTrace {
       }
     }
     file_.operations_written = file_.operations.size();
-    return std::move(framed_);
   }
 
  private:
@@ -185,10 +192,13 @@ class ProfileTrace {
     if (!is_new) {
       return found->second;
     }
-    const auto listed = std::find_if(trace_.groups.begin(), trace_.groups.end(),
-                                     [&](const auto& group) { return group.name == name; });
+    // A name may be given again to other ranks.
     auto ranks = ranks_listed(trace_.names.text(comm.ranks));
-    if (listed != trace_.groups.end() && !listed->ranks.empty()) {
+    const auto listed =
+        std::find_if(trace_.groups.begin(), trace_.groups.end(), [&](const auto& group) {
+          return group.name == name && (!ranks || group.ranks.empty() || group.ranks == *ranks);
+        });
+    if (!ranks && listed != trace_.groups.end() && !listed->ranks.empty()) {
       ranks = listed->ranks;
     } else if (!ranks && name == "0") {  // the default group has all ranks
       ranks.emplace(comm.group_size.value_or(0));
@@ -270,6 +280,10 @@ class ProfileTrace {
     if (func == "AlltoAll") {
       operation.count.reset();  // the ranks may give different sizes
       operation.surplus = surplus_of(comm);
+    }
+    const model::Flow flow = model::flow_of_function(func);
+    if (comm.rank && (flow == model::Flow::kFromRoot || flow == model::Flow::kToRoot)) {
+      operation.root = static_cast<std::uint32_t>(*comm.rank);
     }
     operation.peer = peer_of(comm, operation.context);
     if (func == "Send" || func == "Recv") {
@@ -360,7 +374,8 @@ std::optional<std::int64_t> rank_by_calls(const model::KinetoTrace& trace) {
   for (const model::KinetoComm& comm : trace.comms) {
     const std::string_view func = nccl_function(trace.names.text(comm.collective));
     // In other calls "Rank" is the root or the peer.
-    const auto place = needs_all(func) ? comm.rank : std::nullopt;
+    const auto place =
+        model::flow_of_function(func) == model::Flow::kAll ? comm.rank : std::nullopt;
     auto ranks = seen.insert({comm.ranks, place}).second
                      ? ranks_listed(trace.names.text(comm.ranks))
                      : std::nullopt;
@@ -377,9 +392,11 @@ std::optional<std::int64_t> rank_by_calls(const model::KinetoTrace& trace) {
   return possible && possible->size() == 1 ? std::optional(possible->front()) : std::nullopt;
 }
 
-std::vector<FramedOperation> add_profile_trace(const model::KinetoTrace& trace,
-                                               model::Traces& traces) {
-  return ProfileTrace(trace, traces).make();
+KinetoFileJoin add_profile_trace(const model::KinetoTrace& trace, model::Traces& traces) {
+  ProfileTrace made(trace, traces);
+  KinetoFileJoin join = join_own_kineto(trace, made.add_calls(), traces);
+  made.add_kernels(join.kernels.activities);
+  return join;
 }
 
 }  // namespace ringside::match

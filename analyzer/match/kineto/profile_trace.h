@@ -5,7 +5,8 @@
 #ifndef RINGSIDE_ANALYZER_MATCH_KINETO_PROFILE_TRACE_H
 #define RINGSIDE_ANALYZER_MATCH_KINETO_PROFILE_TRACE_H
 
-#include <vector>
+#include <cstdint>
+#include <optional>
 
 #include "analyzer/match/kineto/kineto_join.h"
 #include "analyzer/model/kineto/kineto.h"
@@ -17,21 +18,18 @@ namespace ringside::match {
 /// common, and its place in them where the calls say it.
 std::optional<std::int64_t> rank_by_calls(const model::KinetoTrace& trace);
 
-/// Adds the trace of a profiled process to `traces`, at their end, and returns which call made each
-/// of its operations. Each call of a group of several ranks is one operation, with NCCL's function
-/// of it. Its message is as NCCL counts it; of an exchange with each rank it is the mean. Sends and
-/// receives that one launch of a kernel runs are a group. Times of kernels are not in it yet.
+/// Adds the trace of a profiled process to `traces`, at their end. Each call of a group of several
+/// ranks is one operation, with NCCL's function of it. Its message is as NCCL counts it; of an
+/// exchange with each rank it is the mean. Sends and receives that one launch of a kernel runs are
+/// a group.
 ///
-/// Kernels of other libraries that communicate are operations, too, with their times, each rank's
-/// in communicators of its own, since which ranks belong together is not known.
-///
-/// Older profiles say nothing of the calls: of these, each kernel of NCCL is an
-/// operation, with its times, in a communicator of its stream that has no other rank.
+/// Kernels that communicate and belong to no call are operations, too, in communicators that have
+/// no other rank, since which ranks belong together is not known: those of other libraries in one
+/// for each library, NCCL's in one for each stream.
 ///
 /// The host is the one in the name that PyTorch's handler gives to files
 /// (HOST_PID.TIME.pt.trace.json); the clock is the host's.
-std::vector<FramedOperation> add_profile_trace(const model::KinetoTrace& trace,
-                                               model::Traces& traces);
+KinetoFileJoin add_profile_trace(const model::KinetoTrace& trace, model::Traces& traces);
 
 }  // namespace ringside::match
 

@@ -18,7 +18,7 @@ using topology::Machine;
 
 std::string why_unread(const model::TraceFile& file) {
   if (file.machines.empty()) {
-    return "the trace has no topology (RINGSIDE_TOPOLOGY=0, or an older plugin)";
+    return "the trace has no topology (a profile, RINGSIDE_TOPOLOGY=0, or an older plugin)";
   }
   return "the topology could not be read: " + file.machines.rbegin()->second.reason;
 }

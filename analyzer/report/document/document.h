@@ -100,6 +100,7 @@ struct Document {
   std::vector<Finding> findings = {};
   std::vector<Table> tables = {};
   std::vector<std::string> notes = {};  // what limits the answer
+  bool is_open = false;                 // what is there does not answer the question
 };
 
 /// Whether something is wrong, so that a command ends with status 1.

@@ -104,24 +104,22 @@ std::string unseen_sentence(const replay::Replays& replays) {
            counted(replays.left_out, "trace that --rank and --host leave out",
                    "traces that --rank and --host leave out");
   }
-  const std::string command = "; `ringside run -- COMMAND` records it";
+  const std::string command = replays.is_profiled
+                                  ? "; profiles of all ranks with ProfilerActivity.CUDA show it"
+                                  : "; `ringside run -- COMMAND` records it";
   for (std::size_t i = 0; i < replays.coverage.size(); ++i) {
     const replay::Coverage& coverage = replays.coverage[i];
     const std::uint64_t unseen = coverage.operations - coverage.seen;
-    std::string text = replays.coverage.size() > 1 ? "run " + std::to_string(i + 1) + ": " : "";
-    if (coverage.is_blind()) {
-      return text
-          .append(
-              "who slows the job cannot be seen: no operation was seen to run on all of "
-              "its ranks")
-          .append(command);
-    }
     if (!coverage.is_enough()) {
-      return text.append("whether a rank slows the job cannot be judged: ")
-          .append(std::to_string(unseen) + " of " + counted(coverage.operations, "operation"))
-          .append(unseen == 1 ? " was" : " were")
-          .append(" not seen to run on all of their ranks")
-          .append(command);
+      return (replays.coverage.size() > 1 ? "run " + std::to_string(i + 1) + ": " : "") +
+             (coverage.is_blind()
+                  ? "who slows the job cannot be seen: no operation was seen to run on all of its "
+                    "ranks"
+                  : "whether a rank slows the job cannot be judged: " + std::to_string(unseen) +
+                        " of " + counted(coverage.operations, "operation") +
+                        (unseen == 1 ? " was" : " were") +
+                        " not seen to run on all of their ranks") +
+             command;
     }
   }
   for (const auto& run : replays.runs) {
@@ -134,6 +132,10 @@ std::string unseen_sentence(const replay::Replays& replays) {
   return is_possible ? ""
                      : "who slows the job cannot be computed: a replay of what was recorded does "
                        "not take the time that the job took";
+}
+
+bool is_open(const replay::Replays& replays) {
+  return replays.is_profiled && !unseen_sentence(replays).empty();
 }
 
 }  // namespace ringside::report

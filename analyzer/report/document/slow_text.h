@@ -36,8 +36,11 @@ std::optional<Finding> slow_finding(const replay::RunReplay& run);
 /// judged.
 std::string nobody_sentence(const replay::RunReplay& run);
 
-/// What cannot be said of who slows the job, and the command that would tell; empty: all can.
+/// What cannot be said of who slows the job, and what would show it; empty: all can.
 std::string unseen_sentence(const replay::Replays& replays);
+
+/// Whether profiles leave open who slows the job, as traces do of jobs that are short by purpose.
+bool is_open(const replay::Replays& replays);
 
 }  // namespace ringside::report
 

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "analyzer/model/joined.h"
+#include "analyzer/model/profiled_run.h"
 #include "analyzer/report/document/numbers.h"
 
 namespace ringside::report {
@@ -141,9 +142,11 @@ std::string not_closed_sentence(const model::Traces& traces) {
   }
   return std::to_string(open) + " of " + counted(traces.files.size(), "trace") +
          (open == 1 ? " is" : " are") +
-         " not closed: the process was killed or still runs, and its last operations are missing. "
-         "`ringside recover` completes the trace of a killed process; `ringside ctl dump` (or "
-         "ringside_dump) writes whole traces of a running job.";
+         " not closed: the process was killed or still runs, and its last operations are missing." +
+         (model::is_profile(traces.files.front())
+              ? ""
+              : " `ringside recover` completes the trace of a killed process; `ringside ctl dump` "
+                "(or ringside_dump) writes whole traces of a running job.");
 }
 
 std::uint64_t count_unread(const model::Traces& traces, const model::Problems& problems) {

@@ -162,7 +162,7 @@ class HealthJudge {
     if (const auto open = files_where([](const model::TraceFile& file) { return !file.closed; });
         !open.empty()) {
       const bool is_one = open.size() == 1;
-      add(Severity::kNote, "not-closed",
+      add(Severity::kNote, replays_.is_profiled ? "cut-off" : "not-closed",
           counted(open.size(), "trace") + " not closed: " + processes_text(open) +
               (!files_unwritten().empty()
                    ? (is_one ? " has no end, perhaps since the disk is full"

@@ -226,6 +226,7 @@ Document stragglers_document(const Replays& replays) {
     }
   }
   std::string unseen = unseen_sentence(replays);
+  document.is_open = is_open(replays);
   if (document.findings.empty()) {
     const std::string nobody = !unseen.empty()        ? std::exchange(unseen, {})
                                : replays.runs.empty() ? "nothing was seen of who slows the job"

@@ -8,6 +8,7 @@
 
 #include "analyzer/match/communicators/duplicate_files.h"
 #include "analyzer/model/joined.h"
+#include "analyzer/model/profiled_run.h"
 #include "analyzer/model/unknown_host.h"
 #include "analyzer/report/document/numbers.h"
 #include "analyzer/report/summary/align_report.h"
@@ -86,7 +87,9 @@ std::vector<std::string> completeness_lines(const Summary& summary) {
   if (!inputs.not_closed.empty()) {
     lines.push_back(
         "Not closed (the process was killed or still runs): " + joined(inputs.not_closed) +
-        ". If it was killed, `ringside recover` on its host has the rest");
+        (model::is_profile(*inputs.files.front())
+             ? ""
+             : ". If it was killed, `ringside recover` on its host has the rest"));
   }
   if (!inputs.recovered.empty()) {
     lines.push_back("Recovered after their process had died: " + joined(inputs.recovered));
