@@ -162,7 +162,7 @@ class HealthJudge {
     if (const auto open = files_where([](const model::TraceFile& file) { return !file.closed; });
         !open.empty()) {
       const bool is_one = open.size() == 1;
-      add(Severity::kNote, replays_.is_profiled ? "cut-off" : "not-closed",
+      add(Severity::kNote, "not-closed",
           counted(open.size(), "trace") + " not closed: " + processes_text(open) +
               (!files_unwritten().empty()
                    ? (is_one ? " has no end, perhaps since the disk is full"
@@ -170,6 +170,7 @@ class HealthJudge {
                : is_one ? " was killed or still runs"
                         : " were killed or still run"),
           "completeness");
+      health_.findings.back().command = replays_.is_profiled ? "" : "ringside recover";
     }
   }
 
@@ -354,8 +355,6 @@ void add_commands(const std::string& inputs, const std::string& hang_inputs,
                     (command == "ringside hang"       ? hang_inputs
                      : command == "ringside topology" ? paths
                                                       : inputs);
-    } else if (one.finding.kind == "not-closed") {
-      one.command = "ringside recover";
     }
   }
   // Each file has a name of its own, so that all of these commands can be pasted.
