@@ -1,15 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <array>
 #include <chrono>
+#include <condition_variable>
 #include <csignal>
 #include <cstdint>
 #include <cstdio>
 #include <ctime>
+#include <functional>
 #include <memory>
+#include <mutex>
 #include <optional>
+#include <stop_token>
 #include <string>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <thread>
 #include <unistd.h>
 #include <utility>
 
@@ -20,6 +25,7 @@
 #include "analyzer/cli/output.h"
 #include "live/metrics/exporter.h"
 #include "live/metrics/finding_metrics.h"
+#include "live/metrics/inspector_feed.h"
 #include "live/metrics/metrics_server.h"
 
 namespace ringside::cli {
@@ -28,7 +34,7 @@ namespace {
 struct ExporterOptions {
   std::string listen = "127.0.0.1:9401";
   std::string ring_directory;
-  std::string otlp;
+  std::string otlp, inspector;
   double timeout_s = 2;
   bool is_watching = false;
   live::Watcher::Options limits;
@@ -54,6 +60,7 @@ constexpr char kExporterExample[] =
     "  ringside exporter --listen 0.0.0.0:9401\tfor a Prometheus on another host\n"
     "  ringside exporter --otlp http://otel:4318\tthe OpenTelemetry Collector, without a "
     "scrape\n"
+    "  ringside exporter --inspector /var/log/nccl\tlines of NCCL Inspector, for its collectors\n"
     "  ringside exporter --watch --slurm 4711\tand what goes wrong on all hosts of a job\n"
     "  ringside exporter --ring-dir /run/ringside\tjobs that have "
     "RINGSIDE_RING_DIR=/run/ringside\n";
@@ -117,6 +124,26 @@ void send_metrics(const OtlpTarget& target, live::Exporter& exporter, const EndS
   } while (!signals.wait(target.interval));
 }
 
+// Hands operations on until it is to stop. A trouble is said once, until it is another, or none.
+void feed_inspector(std::stop_token stop, const std::string& target,
+                    const live::Exporter& exporter) {
+  constexpr std::chrono::seconds kInterval(1);
+  const auto now = std::chrono::system_clock::now().time_since_epoch();
+  live::InspectorFeed feed(target, std::chrono::nanoseconds(now).count());
+  std::mutex mutex;
+  std::condition_variable_any stopped;
+  std::string said;
+  for (bool is_over = false; !is_over;) {
+    std::unique_lock lock(mutex);
+    is_over = stopped.wait_for(lock, stop, kInterval, [&] { return stop.stop_requested(); });
+    const std::string trouble = feed.look(exporter.statuses());
+    if (!trouble.empty() && trouble != said) {
+      print_launch_notes("exporter", {"--inspector: " + trouble});
+    }
+    said = trouble;
+  }
+}
+
 // Each process that is asked takes one, and so does each client.
 void allow_all_descriptors() {
   rlimit limit{};
@@ -173,6 +200,11 @@ ExitStatus run_exporter(const ExporterOptions& options) {
       return kExitUsage;
     }
   }
+  if (const std::string wrong = live::InspectorFeed::check(options.inspector);
+      !options.inspector.empty() && !wrong.empty()) {
+    print_launch_notes("exporter", {"--inspector: " + wrong});
+    return kExitUsage;
+  }
   live::Exporter exporter(how);
   live::MetricsServer server;
   if (!server.start(*address, [&](live::MetricsForm form) { return exporter.scrape(form); })) {
@@ -181,6 +213,10 @@ ExitStatus run_exporter(const ExporterOptions& options) {
   }
   print_launch_notes("exporter", {"metrics of the processes that have a control socket in " +
                                   places + ": http://" + server.address() + "/metrics"});
+  std::jthread feeding;
+  if (!options.inspector.empty()) {
+    feeding = std::jthread(feed_inspector, options.inspector, std::cref(exporter));
+  }
   if (otlp) {
     send_metrics(*otlp, exporter, signals);
   } else {
@@ -227,6 +263,11 @@ void add_exporter(CLI::App& app, Chosen& chosen) {
           "Also send the metrics to this collector, http://HOST:4318 or https://..., every "
           "minute (OTLP, JSON); env: to OTEL_EXPORTER_OTLP_ENDPOINT. It needs curl")
       ->type_name("URL");
+  command
+      ->add_option("--inspector", options->inspector,
+                   "Also write each finished operation as NCCL Inspector does: into files of this "
+                   "directory, or to a socket, unix:PATH")
+      ->type_name("DIR|unix:SOCKET");
   command->add_flag("--watch", options->is_watching,
                     "Also serve what `ringside watch` finds, here or on several hosts");
   add_watch_limits(*command, options->limits, options->interval_s);
