@@ -16,8 +16,8 @@
 #include "analyzer/report/document/numbers.h"
 #include "launch/text.h"
 #include "live/hosts/dump_file.h"
-#include "live/hosts/host_commands.h"
 #include "live/hosts/relay_line.h"
+#include "live/hosts/running_command.h"
 #include "live/hosts/stack_samples.h"
 
 namespace ringside::live {
