@@ -75,10 +75,9 @@ struct ProcessMetrics::Reader {
         label("job", status.job) + ',' + label("process_id", std::to_string(status.pid));
     made.is_recording_ = status.state == "recording" || status.state == "masked";
     JsonObject account;
-    if (!take(object, "account", account) || !take(object, "bytes_written", made.trace_bytes_) ||
-        !take(object, "ring_bytes", made.ring_bytes_) ||
-        !take(object, "drain_cpu_ns", made.drain_cpu_ns_) ||
-        !take(object, "realtime_ns", made.realtime_ns_)) {
+    if (!take(object, "account", account, "bytes_written", made.trace_bytes_, "ring_bytes",
+              made.ring_bytes_, "drain_cpu_ns", made.drain_cpu_ns_, "realtime_ns",
+              made.realtime_ns_)) {
       return false;
     }
     for (std::size_t i = 0; i < kReasons.size(); ++i) {
@@ -86,8 +85,8 @@ struct ProcessMetrics::Reader {
         return false;
       }
     }
-    return take(account, "produced", made.produced_) && take(account, "rotated", made.rotated_) &&
-           take(account, "sampled_out", made.sampled_out_);
+    return take(account, "produced", made.produced_, "rotated", made.rotated_, "sampled_out",
+                made.sampled_out_);
   }
 
   bool read_series(const JsonObject& object) {
@@ -112,12 +111,10 @@ struct ProcessMetrics::Reader {
     std::int64_t context = 0;
     std::int64_t size_class = 0;
     Sums sums;
-    if (!take(object, "context", context) || !take(object, "size_class", size_class) ||
-        size_class > kMostSizeClass || !take(object, "operations", sums.operations) ||
-        !take(object, "message_bytes", sums.message_bytes) ||
-        !take(object, "timed_operations", sums.timed_operations) ||
-        !take(object, "busy_ns", sums.busy_ns) || !take(object, "bus_bytes", sums.bus_bytes) ||
-        !std::isfinite(sums.bus_bytes) || !take(object, "bus_ns", sums.bus_ns) ||
+    if (!take(object, "context", context, "size_class", size_class, "operations", sums.operations,
+              "message_bytes", sums.message_bytes, "timed_operations", sums.timed_operations,
+              "busy_ns", sums.busy_ns, "bus_bytes", sums.bus_bytes, "bus_ns", sums.bus_ns) ||
+        size_class > kMostSizeClass || !std::isfinite(sums.bus_bytes) ||
         !take_counts(object, "durations", made.duration_bounds_s_.size() + 1, sums.durations) ||
         !take_counts(object, "busbws", made.busbw_bounds_.size() + 1, sums.busbws)) {
       return false;

@@ -6,7 +6,6 @@
 
 #include "analyzer/report/document/numbers.h"
 #include "launch/text.h"
-#include "plugin/assemble/operation_name.h"
 
 namespace ringside::live {
 namespace {
@@ -32,13 +31,6 @@ std::string ranks_text(const std::vector<std::int64_t>& ranks) {
   }
   return shown == ranks.size() ? text
                                : text + " and " + std::to_string(ranks.size() - shown) + " more";
-}
-
-// "AllReduce #7"
-std::string operation_text(const WatchFinding& finding) {
-  const std::string function = launch::printable(finding.function);
-  return finding.seq ? assemble::numbered(function, static_cast<std::uint64_t>(*finding.seq))
-                     : function;
 }
 
 std::string hosts_text(const std::vector<std::string>& hosts) {
@@ -167,8 +159,8 @@ void Watcher::find_stuck(const Communicators& communicators, std::vector<WatchFi
       if (told != stuck_.end()) {
         WatchFinding& over = found.emplace_back(std::move(told->second));
         over.ends = true;
-        over.sentence =
-            operation_text(over) + " of communicator " + over.communicator + " has gone on.";
+        over.sentence = operation_text(over.function, over.seq) + " of communicator " +
+                        over.communicator + " has gone on.";
         stuck_.erase(told);
       }
       continue;
@@ -181,8 +173,8 @@ void Watcher::find_stuck(const Communicators& communicators, std::vector<WatchFi
     finding.seconds = static_cast<double>(oldest_ns) / kNsPerSecond;
     finding.sentence = report::capitalised(ranks_text(finding.ranks)) + hosts_text(finding.hosts) +
                        (finding.ranks.size() == 1 ? " has" : " have") + " waited in " +
-                       operation_text(finding) + " of communicator " + finding.communicator +
-                       " for " + report::fixed(*finding.seconds, 1) + " s.";
+                       operation_text(finding.function, finding.seq) + " of communicator " +
+                       finding.communicator + " for " + report::fixed(*finding.seconds, 1) + " s.";
     if (!finding.idle_ranks.empty()) {
       std::sort(finding.idle_ranks.begin(), finding.idle_ranks.end());
       finding.idle_hosts.assign(idle_hosts.begin(), idle_hosts.end());
