@@ -101,16 +101,10 @@ std::string replies_as_table(const std::vector<Reply>& replies, bool with_dumps)
   report::TextTable table(columns);
   for (const Reply& reply : replies) {
     // A host that does not answer has no process to name.
-    std::vector<std::string> row = {
-        "-",
-        reply.endpoint.host.empty() ? "-" : launch::printable(reply.endpoint.host),
-        reply.endpoint.pid == 0 ? "-" : std::to_string(reply.endpoint.pid),
-        "no answer",
-        "-",
-        "-",
-        "-",
-        "-",
-        "-"};
+    std::vector<std::string> row(has_jobs ? columns.size() - 1 : columns.size(), "-");
+    row[1] = reply.endpoint.host.empty() ? "-" : launch::printable(reply.endpoint.host);
+    row[2] = reply.endpoint.pid == 0 ? "-" : std::to_string(reply.endpoint.pid);
+    row[3] = "no answer";
     if (reply.status) {
       // The state is the process's own, also where it has refused the request.
       const ProcessStatus& status = *reply.status;

@@ -83,9 +83,11 @@ class InspectorFeed::Lines {
   };
 
   void begin_file(const JsonObject& args) {
-    constexpr std::int64_t kNsInSecond = 1'000'000'000;
+    constexpr std::int64_t kSecond_ns = 1'000'000'000;
+    constexpr std::int64_t kMost_s = 4'000'000'000;
     const std::string pid = number(args, "pid");
-    base_ns_ = integer_of(args, "base_time_s").value_or(0) * kNsInSecond;
+    base_ns_ = std::clamp<std::int64_t>(integer_of(args, "base_time_s").value_or(0), 0, kMost_s) *
+               kSecond_ns;
     next_segment_ = 0;
     file_name_ = text_of(args, "host") + "-pid" + pid + ".log";
     std::replace(file_name_.begin(), file_name_.end(), '/', '_');
@@ -93,6 +95,10 @@ class InspectorFeed::Lines {
   }
 
   void begin_communicator(const JsonObject& args) {
+    constexpr std::size_t kMostCommunicators = 65536;  // no process has so many
+    if (communicators_.size() >= kMostCommunicators) {
+      communicators_.clear();
+    }
     Communicator& made = communicators_[integer_of(args, "context").value_or(0)];
     made.ranks = static_cast<std::uint64_t>(integer_of(args, "nranks").value_or(0));
     made.head =
@@ -104,46 +110,42 @@ class InspectorFeed::Lines {
   }
 
   void add_operation(const JsonObject& args, std::string& made) {
-    const std::string kind = text_of(args, "kind");
-    const std::string func = text_of(args, "func");
-    const std::string times = text_of(args, "times_from");
-    Communicator& communicator = communicators_[integer_of(args, "context").value_or(0)];
+    constexpr std::int64_t kMost_ns = std::int64_t{1} << 62;
+    std::string kind, func, times, state;
+    std::int64_t context = 0, bytes = 0, start_ns = 0, end_ns = 0;
+    const bool is_whole =
+        take(args, "context", context, "kind", kind, "func", func, "bytes", bytes, "times_from",
+             times, "state", state, "start_ns", start_ns, "end_ns", end_ns);
+    const auto place = communicators_.find(context);
     const bool is_send = kind == "p2p";
-    communicator.sends += is_send ? 1 : 0;
-    const auto bytes = integer_of(args, "bytes");
-    const auto start_ns = integer_of(args, "start_ns");
-    const auto end_ns = integer_of(args, "end_ns");
-    if ((!is_send && kind != "coll") || (times != "gpu" && times != "proxy") || !bytes ||
-        !start_ns || !end_ns || text_of(args, "state") != "completed" || communicator.ranks == 0 ||
-        base_ns_ + *end_ns < since_ns_) {
+    if (place == communicators_.end() || (!is_send && kind != "coll")) {
       return;
     }
-    const auto ns = static_cast<double>(*end_ns - *start_ns);
-    const auto size = static_cast<double>(*bytes) *
-                      static_cast<double>(assemble::size_factor(func, communicator.ranks));
-    const double algbw_gb_s = ns > 0 ? size / ns : 0;
+    Communicator& communicator = place->second;
+    communicator.sends += is_send ? 1 : 0;
+    if (!is_whole || (times != "gpu" && times != "proxy") || state != "completed" || start_ns < 0 ||
+        end_ns < start_ns || end_ns > kMost_ns || base_ns_ + end_ns < since_ns_) {
+      return;
+    }
     bool is_polled = false;
     take(args, "gpu_polled", is_polled);
-    made += communicator.head + std::to_string((base_ns_ + *end_ns) / 1000) + ',' + process_;
-    const auto member = [&](const char* begin, const char* name, const std::string& value) {
-      made.append(begin).append(kind).append(name).append("\":").append(value);
-    };
-    member(",\"", "_perf", "");
-    member("{\"", "", text(args, "func"));
-    member(",\"", "_sn", is_send ? std::to_string(communicator.sends) : number(args, "seq"));
-    if (is_send) {
-      member(",\"", "_peer", number(args, "peer"));
-    }
-    member(",\"", "_msg_size_bytes", std::to_string(*bytes));
-    member(",\"", "_exec_time_us", std::to_string(std::llround(ns / 1000)));
-    member(",\"", "_timing_source",
-           times == "proxy" ? R"("collective_cpu")"
-           : is_polled      ? R"("kernel_cpu")"
-                            : R"("kernel_gpu")");
-    member(",\"", "_algobw_gbs", std::to_string(algbw_gb_s));
-    member(",\"", "_busbw_gbs",
-           std::to_string(algbw_gb_s * assemble::bus_factor(func, communicator.ranks)));
-    made += "}}\n";
+    const auto ns = static_cast<double>(end_ns - start_ns);
+    const std::uint64_t ranks = communicator.ranks;
+    const double algbw_gb_s = ns > 0 ? static_cast<double>(bytes) / ns *
+                                           static_cast<double>(assemble::size_factor(func, ranks))
+                                     : 0;
+    const auto key = [&](const char* name) { return ",\"" + kind + name + "\":"; };
+    made += communicator.head + std::to_string((base_ns_ + end_ns) / 1000) + ',' + process_ +
+            key("_perf") + "{\"" + kind + "\":" + text(args, "func") + key("_sn") +
+            (is_send ? std::to_string(communicator.sends) + key("_peer") + number(args, "peer")
+                     : number(args, "seq")) +
+            key("_msg_size_bytes") + std::to_string(bytes) + key("_exec_time_us") +
+            std::to_string(std::llround(ns / 1000)) + key("_timing_source") +
+            (times == "proxy" ? R"("collective_cpu")"
+             : is_polled      ? R"("kernel_cpu")"
+                              : R"("kernel_gpu")") +
+            key("_algobw_gbs") + std::to_string(algbw_gb_s) + key("_busbw_gbs") +
+            std::to_string(algbw_gb_s * assemble::bus_factor(func, ranks)) + "}}\n";
   }
 
   // As JSON has it.
@@ -221,28 +223,24 @@ class InspectorFeed::Process {
   }
 
   bool begin_next(std::string& trouble) {
-    const bool is_first = path_.empty();
-    std::string next = is_first                    ? newest_
-                       : lines_.next_segment() > 0 ? segment_path(path_, lines_.next_segment())
-                                                   : path_;
-    if (next == path_ || (trace_ < 0 && !is_first)) {
-      return false;
+    const std::string next = path_.empty() ? newest_
+                             : lines_.next_segment() > 0
+                                 ? segment_path(path_, lines_.next_segment())
+                                 : path_;
+    // Segments that are no longer there are passed over: the process keeps the newest ones.
+    for (const std::string& path : {next, next == path_ ? path_ : newest_}) {
+      std::string reason;
+      const int opened = path == path_ ? -1 : open_dump(path, owner_, reason);
+      if (opened >= 0) {
+        close_file(trace_);
+        trace_ = opened;
+        path_ = path;
+        text_.clear();
+        return true;
+      }
+      trouble = reason.empty() ? trouble : path + ": " + reason;
     }
-    std::string reason;
-    int opened = open_dump(next, owner_, reason);
-    if (opened < 0) {
-      trouble = next + ": " + reason;
-      // Segments that are no longer there: the process keeps the newest ones only.
-      next = newest_;
-      opened = next == path_ || is_first ? -1 : open_dump(next, owner_, reason);
-    }
-    if (opened >= 0) {
-      close_file(trace_);
-      trace_ = opened;
-      path_ = next;
-      text_.clear();
-    }
-    return opened >= 0;
+    return false;
   }
 
   bool is_socket() const { return target_.starts_with(kSocket); }

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <utility>
 
 #include "live/json_members.h"
@@ -137,17 +138,14 @@ struct ProcessMetrics::Reader {
   }
 
   static void add(const Sums& more, Sums& sums) {
-    sums.operations += more.operations;
-    sums.message_bytes += more.message_bytes;
-    sums.timed_operations += more.timed_operations;
-    sums.busy_ns += more.busy_ns;
-    sums.bus_ns += more.bus_ns;
-    sums.bus_bytes += more.bus_bytes;
-    for (std::size_t i = 0; i < sums.durations.size(); ++i) {
-      sums.durations[i] += more.durations[i];
+    for (auto of : {&Sums::operations, &Sums::message_bytes, &Sums::timed_operations,
+                    &Sums::busy_ns, &Sums::bus_ns}) {
+      sums.*of += more.*of;
     }
-    for (std::size_t i = 0; i < sums.busbws.size(); ++i) {
-      sums.busbws[i] += more.busbws[i];
+    sums.bus_bytes += more.bus_bytes;
+    for (auto of : {&Sums::durations, &Sums::busbws}) {
+      std::transform((sums.*of).begin(), (sums.*of).end(), (more.*of).begin(), (sums.*of).begin(),
+                     std::plus<>());
     }
   }
 

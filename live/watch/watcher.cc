@@ -2,7 +2,8 @@
 #include "live/watch/watcher.h"
 
 #include <algorithm>
-#include <numeric>
+#include <array>
+#include <cstddef>
 
 #include "analyzer/report/document/numbers.h"
 #include "launch/text.h"
@@ -76,21 +77,8 @@ Late find_late_ranks(const std::vector<RankTime>& sorted, double window_s) {
 }  // namespace
 
 const char* name_of(WatchFinding::Kind kind) {
-  switch (kind) {
-    case WatchFinding::Kind::kStuck:
-      return "stuck";
-    case WatchFinding::Kind::kVerdict:
-      return "verdict";
-    case WatchFinding::Kind::kLate:
-      return "late";
-    case WatchFinding::Kind::kDied:
-      return "died";
-    case WatchFinding::Kind::kSilent:
-      return "silent";
-    case WatchFinding::Kind::kStartUp:
-      return "start_up";
-  }
-  return "";
+  constexpr std::array kNames = {"stuck", "verdict", "late", "died", "silent", "start_up"};
+  return kNames[static_cast<std::size_t>(kind)];
 }
 
 std::vector<WatchFinding> Watcher::look(const Chosen& chosen, const LiveProcesses& processes,
