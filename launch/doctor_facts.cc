@@ -23,21 +23,6 @@
 namespace ringside::launch {
 namespace {
 
-std::string text_of(const char* path) {
-  const int file = open(path, O_RDONLY | O_CLOEXEC);
-  std::array<char, 1024> text{};
-  const ssize_t size = file < 0 ? -1 : read(file, text.data(), text.size());
-  if (file >= 0) {
-    close(file);
-  }
-  return {text.data(), size > 0 ? static_cast<std::size_t>(size) : 0};
-}
-
-std::string first_line(const char* path) {
-  const std::string text = text_of(path);
-  return text.substr(0, text.find('\n'));
-}
-
 Place place_of(const std::string& path) {
   Place place;
   place.path = absolute_path(path);

@@ -126,10 +126,7 @@ void EndWatch::wait_for_ends() {
 }
 
 std::string this_boot_id() {
-  std::ifstream file("/proc/sys/kernel/random/boot_id");
-  std::string id;
-  std::getline(file, id);
-  return id;
+  return first_line("/proc/sys/kernel/random/boot_id");
 }
 
 std::string end_line(const ProcessEnd& end, const std::string& boot_id) {

@@ -9,6 +9,7 @@
 #include <cstring>
 #include <fcntl.h>
 #include <poll.h>
+#include <sstream>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -78,7 +79,12 @@ Answer ask(const std::function<int(int)>& child) {
     close(ends[0]);
     return answer;
   }
-  const bool is_in_time = read_answer(ends[0], answer.text);
+  std::string text;
+  const bool is_in_time = read_answer(ends[0], text);
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);) {
+    answer.lines.push_back(line);
+  }
   close(ends[0]);
   if (!is_in_time) {
     kill(-pid, SIGKILL);
@@ -98,9 +104,11 @@ Answer ask(const std::function<int(int)>& child) {
 
 }  // namespace
 
-Answer ask_child(const std::function<std::string()>& work) {
+Answer ask_child(const std::function<std::vector<std::string>()>& work) {
   return ask([&work](int file) {
-    write_whole(file, work());
+    for (const std::string& line : work()) {
+      write_whole(file, line + '\n');
+    }
     return 0;
   });
 }

@@ -5,6 +5,7 @@
 #ifndef RINGSIDE_ANALYZER_LAUNCH_ISOLATED_H
 #define RINGSIDE_ANALYZER_LAUNCH_ISOLATED_H
 
+#include <cstddef>
 #include <functional>
 #include <string>
 #include <vector>
@@ -12,12 +13,16 @@
 namespace ringside::launch {
 
 struct Answer {
-  std::string text;   ///< what the child wrote, 64 KiB at most
+  std::vector<std::string> lines;  ///< that the child gave, 64 KiB at most
   std::string error;  ///< "" if it ended by itself, well; else a phrase: "it crashed (signal 11)"
+
+  /// Empty if there are fewer.
+  std::string line(std::size_t index) const { return index < lines.size() ? lines[index] : ""; }
 };
 
-/// Calls `work` in a child, with its standard streams at /dev/null; what it returns is the answer.
-Answer ask_child(const std::function<std::string()>& work);
+/// Calls `work` in a child, with its standard streams at /dev/null; the lines that it returns are
+/// the answer.
+Answer ask_child(const std::function<std::vector<std::string>()>& work);
 
 /// Runs a program, found in PATH, and reads its standard output.
 Answer ask_program(const std::vector<std::string>& command);

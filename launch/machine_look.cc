@@ -54,31 +54,6 @@ std::string name_of(const topology::Gpu& gpu) {
   return "GPU " + std::to_string(gpu.index) + " (" + gpu.pci + ')';
 }
 
-// The answer of the child: the error, or the summary and a line for each trouble.
-std::string text_of_look(const MachineLook& look) {
-  std::string text = look.error.empty() ? "+" + look.summary : "-" + look.error;
-  for (const std::string& trouble : look.troubles) {
-    text += '\n' + trouble;
-  }
-  return text;
-}
-
-MachineLook look_of_text(const std::string& text) {
-  MachineLook look;
-  std::size_t at = 0;
-  while (at <= text.size()) {
-    const std::size_t end = std::min(text.find('\n', at), text.size());
-    std::string line = text.substr(at, end - at);
-    if (at > 0) {
-      look.troubles.push_back(std::move(line));
-    } else {
-      (line.starts_with('+') ? look.summary : look.error) = line.substr(line.empty() ? 0 : 1);
-    }
-    at = end + 1;
-  }
-  return look;
-}
-
 }  // namespace
 
 MachineLook describe_machine(const topology::Machine& machine) {
@@ -106,18 +81,22 @@ MachineLook describe_machine(const topology::Machine& machine) {
 }
 
 MachineLook look_at_machine(const std::string& sysfs) {
+  // The error, the summary, and what is troublesome.
   const Answer answer = ask_child([&] {
     topology::Nvml nvml;
     bool is_open = false;
     const std::atomic<bool> stop{false};
-    return text_of_look(describe_machine(topology::read_machine(sysfs, nvml, is_open, stop)));
+    MachineLook look = describe_machine(topology::read_machine(sysfs, nvml, is_open, stop));
+    look.troubles.insert(look.troubles.begin(), {look.error, look.summary});
+    return look.troubles;
   });
-  if (!answer.error.empty()) {
-    MachineLook look;
-    look.error = "the reading did not end: " + answer.error;
-    return look;
+  MachineLook look;
+  look.error = answer.error.empty() ? answer.line(0) : "the reading did not end: " + answer.error;
+  look.summary = answer.line(1);
+  for (std::size_t i = 2; i < answer.lines.size(); ++i) {
+    look.troubles.push_back(answer.lines[i]);
   }
-  return look_of_text(answer.text);
+  return look;
 }
 
 }  // namespace ringside::launch

@@ -26,47 +26,38 @@ std::string path_of(void* library) {
   return dlinfo(library, RTLD_DI_LINKMAP, &map) == 0 && map != nullptr ? map->l_name : "";
 }
 
-// Takes the first line off.
-std::string take_line(std::string& text) {
-  const std::size_t end = std::min(text.find('\n'), text.size());
-  std::string line = text.substr(0, end);
-  text.erase(0, std::min(end + 1, text.size()));
-  return line;
-}
-
 int to_number(std::string_view text) {
   int number = 0;
   std::from_chars(text.data(), text.data() + text.size(), number);
   return number;
 }
 
-// In the child: an error, the path and the version, a line each.
-std::string describe_nccl(const std::string& name) {
+// In a child.
+std::string load_error() {
+  const char* const error = dlerror();
+  return error != nullptr ? error : "it cannot be loaded";
+}
+
+// In the child: an error, the path and the version.
+std::vector<std::string> describe_nccl(const std::string& name) {
   void* const library = dlopen(name.c_str(), RTLD_LAZY | RTLD_LOCAL);
   if (library == nullptr) {
-    const char* const error = dlerror();
-    return std::string(error != nullptr ? error : "it cannot be loaded") + "\n\n0\n";
+    return {load_error()};
   }
   using GetVersion = int (*)(int* version);
   const auto get_version = reinterpret_cast<GetVersion>(dlsym(library, "ncclGetVersion"));
   int version = 0;
   if (get_version == nullptr || get_version(&version) != 0 || version <= 0) {
-    return "it has no ncclGetVersion that answers\n" + path_of(library) + "\n0\n";
+    return {"it has no ncclGetVersion that answers", path_of(library)};
   }
-  return '\n' + path_of(library) + '\n' + std::to_string(version) + '\n';
+  return {"", path_of(library), std::to_string(version)};
 }
 
 NcclLibrary look_at(const std::string& name, const std::string& found_by) {
-  Answer answer = ask_child([&name] { return describe_nccl(name); });
-  NcclLibrary library{name, found_by, 0, answer.error};
-  if (library.error.empty()) {
-    library.error = take_line(answer.text);
-    if (const std::string path = take_line(answer.text); !path.empty()) {
-      library.path = path;
-    }
-    library.version = to_number(take_line(answer.text));
-  }
-  return library;
+  const Answer answer = ask_child([&name] { return describe_nccl(name); });
+  const std::string path = answer.line(1);
+  return {path.empty() ? name : path, found_by, to_number(answer.line(2)),
+          answer.error.empty() ? answer.line(0) : answer.error};
 }
 
 std::string canonical(const std::string& path) {
@@ -77,9 +68,10 @@ std::string canonical(const std::string& path) {
 // Looks where NVIDIA's package has the library, and where PyTorch's own did before that package.
 std::vector<std::string> python_libraries() {
   std::vector<std::string> paths;
-  Answer answer = ask_program({"python3", "-c", "import sys\nfor entry in sys.path: print(entry)"});
-  while (answer.error.empty() && !answer.text.empty()) {
-    const std::string directory = take_line(answer.text);
+  const Answer answer =
+      ask_program({"python3", "-c", "import sys\nfor entry in sys.path: print(entry)"});
+  for (const std::string& directory :
+       answer.error.empty() ? answer.lines : std::vector<std::string>()) {
     for (const char* const place : {"/nvidia/nccl/lib/", "/torch/lib/"}) {
       const std::string path = directory + place + kNcclName;
       if (directory.starts_with('/') && access(path.c_str(), F_OK) == 0) {
@@ -144,37 +136,36 @@ ProfilerPlugin look_at_plugin(const std::string& path) {
   if (!is_whole_library(path)) {
     return {{}, false, "the file is no library, or is cut off, and may kill the job"};
   }
-  Answer answer = ask_child([&path]() -> std::string {
+  const Answer answer = ask_child([&path]() -> std::vector<std::string> {
     void* const library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
     if (library == nullptr) {
-      const char* const error = dlerror();
-      return std::string(error != nullptr ? error : "it cannot be loaded") + '\n';
+      return {load_error()};
     }
-    std::string text = "\n";
-    text += dlsym(library, "ringside_start") != nullptr ? "ringside\n" : "\n";
+    std::vector<std::string> lines = {
+        "", dlsym(library, "ringside_start") != nullptr ? "ringside" : ""};
     for (int version = 1; version <= kNewestInterface; ++version) {
       const std::string symbol = "ncclProfiler_v" + std::to_string(version);
       if (dlsym(library, symbol.c_str()) != nullptr) {
-        text += std::to_string(version) + '\n';
+        lines.push_back(std::to_string(version));
       }
     }
-    return text;
+    return lines;
   });
   ProfilerPlugin plugin;
-  plugin.error = answer.error.empty() ? take_line(answer.text) : answer.error;
-  plugin.is_ringside = take_line(answer.text) == "ringside";
-  while (!answer.text.empty()) {
-    plugin.interfaces.push_back(to_number(take_line(answer.text)));
+  plugin.error = answer.error.empty() ? answer.line(0) : answer.error;
+  plugin.is_ringside = answer.line(1) == "ringside";
+  for (std::size_t i = 2; i < answer.lines.size(); ++i) {
+    plugin.interfaces.push_back(to_number(answer.lines[i]));
   }
   return plugin;
 }
 
 std::string find_library(const std::string& name) {
-  const Answer answer = ask_child([&name]() -> std::string {
+  const Answer answer = ask_child([&name]() -> std::vector<std::string> {
     void* const library = dlopen(name.c_str(), RTLD_LAZY | RTLD_LOCAL);
-    return library != nullptr ? path_of(library) : std::string();
+    return {library != nullptr ? path_of(library) : std::string()};
   });
-  return answer.error.empty() ? answer.text : std::string();
+  return answer.error.empty() ? answer.line(0) : std::string();
 }
 
 }  // namespace ringside::launch

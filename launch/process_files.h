@@ -17,6 +17,14 @@
 
 namespace ringside::launch {
 
+/// Empty if there is none.
+inline std::string first_line(const char* path) {
+  std::ifstream file(path);
+  std::string line;
+  std::getline(file, line);
+  return line;
+}
+
 /// The file of /proc/PID with this name: "environ", "maps".
 inline std::string process_file(std::int64_t pid, const char* name) {
   std::ifstream file("/proc/" + std::to_string(pid) + '/' + name);

@@ -30,18 +30,13 @@ std::string places_of(const Choice& choice) {
 }
 
 // "/a/b" and "/a/b/" are the same; a relative path was made absolute by the command.
-bool is_same_directory(std::string_view a, std::string_view b) {
-  const auto without_slash = [](std::string_view path) {
-    while (path.size() > 1 && path.ends_with('/')) {
-      path.remove_suffix(1);
-    }
-    return path;
-  };
-  return without_slash(a) == without_slash(b);
+std::string_view without_slash(std::string_view path) {
+  return path.substr(0, std::max<std::size_t>(path.find_last_not_of('/') + 1, 1));
 }
 
 bool is_meant(const Choice& choice, const ProcessStatus& status) {
-  return (choice.directory.empty() || is_same_directory(choice.directory, status.directory)) &&
+  return (choice.directory.empty() ||
+          without_slash(choice.directory) == without_slash(status.directory)) &&
          (choice.job.empty() || choice.job == status.job);
 }
 
@@ -62,12 +57,6 @@ void keep_likely_job(const Choice& choice, Chosen& chosen) {
     chosen.notes.push_back(report::counted(others, "process", "processes") +
                            " of other jobs on these hosts left out; --all takes them, too");
   }
-}
-
-// "train" of ringside.train.node1.4711.1790857026123; the plugin leaves no dot in it.
-std::string_view job_in(std::string_view stem) {
-  const std::size_t begin = std::min(stem.find('.'), stem.size() - 1) + 1;
-  return stem.substr(begin, stem.find('.', begin) - begin);
 }
 
 // The dead, in one line.
@@ -93,7 +82,7 @@ void place_silent(std::vector<Reply> silent, const Choice& choice, Chosen& chose
   }
   std::vector<std::string_view> jobs;
   for (const Reply& reply : chosen.replies) {
-    jobs.push_back(job_in(reply.endpoint.stem));
+    jobs.push_back(part_of_stem(reply.endpoint.stem, 1));
   }
   std::vector<Reply> failed;
   std::vector<Reply> dead;
@@ -101,7 +90,7 @@ void place_silent(std::vector<Reply> silent, const Choice& choice, Chosen& chose
     const bool is_of_any_run =
         reply.silence == Silence::kDead || reply.silence == Silence::kNoSocket;
     if (!is_of_any_run &&
-        std::find(jobs.begin(), jobs.end(), job_in(reply.endpoint.stem)) != jobs.end()) {
+        std::find(jobs.begin(), jobs.end(), part_of_stem(reply.endpoint.stem, 1)) != jobs.end()) {
       failed.push_back(std::move(reply));
     } else if (reply.silence == Silence::kDead) {
       dead.push_back(std::move(reply));

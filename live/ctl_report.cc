@@ -52,41 +52,28 @@ std::string file_cell(const std::string& path) {
   return path.empty() ? "-" : launch::printable(path);
 }
 
-void add_optional(report::JsonWriter& json, std::string_view key, const auto& number) {
-  if (number) {
-    json.integer(key, *number);
-  } else {
-    json.null(key);
-  }
-}
-
-// Text of the other side; what is not UTF-8 would spoil the document.
-void add_text(report::JsonWriter& json, std::string_view key, const std::string& text) {
-  json.text(key, launch::is_utf8(text) ? text : launch::printable(text));
-}
-
 void add_status(report::JsonWriter& json, const ProcessStatus& status) {
-  add_text(json, "host", status.host);
-  add_text(json, "job", status.job);
-  add_optional(json, "rank", status.rank);
-  add_text(json, "state", status.state);
+  json.text("host", status.host);
+  json.text("job", status.job);
+  json.integer("rank", status.rank);
+  json.text("state", status.state);
   json.integer("windows", status.windows);
   json.integer("communicators", status.communicators);
   json.integer("operations", status.operations);
   json.integer("dropped", status.dropped);
   json.boolean("trouble", status.trouble);
   json.boolean("mask_changed", status.mask_changed);
-  add_text(json, "directory", status.directory);
-  add_text(json, "trace_path", status.trace_path);
+  json.text("directory", status.directory);
+  json.text("trace_path", status.trace_path);
   if (!status.dump_path.empty()) {
-    add_text(json, "dump_path", status.dump_path);
+    json.text("dump_path", status.dump_path);
   }
-  add_optional(json, "start_at_realtime_ns", status.start_at_realtime_ns);
-  add_optional(json, "start_duration_ns", status.start_duration_ns);
-  add_optional(json, "start_operations", status.start_operations);
-  add_optional(json, "stop_at_realtime_ns", status.stop_at_realtime_ns);
-  add_optional(json, "left_ns", status.left_ns);
-  add_optional(json, "left_operations", status.left_operations);
+  json.integer("start_at_realtime_ns", status.start_at_realtime_ns);
+  json.integer("start_duration_ns", status.start_duration_ns);
+  json.integer("start_operations", status.start_operations);
+  json.integer("stop_at_realtime_ns", status.stop_at_realtime_ns);
+  json.integer("left_ns", status.left_ns);
+  json.integer("left_operations", status.left_operations);
 }
 
 }  // namespace
@@ -114,16 +101,10 @@ std::string replies_as_table(const std::vector<Reply>& replies, bool with_dumps)
   report::TextTable table(columns);
   for (const Reply& reply : replies) {
     // A host that does not answer has no process to name.
-    std::vector<std::string> row = {
-        "-",
-        reply.endpoint.host.empty() ? "-" : launch::printable(reply.endpoint.host),
-        reply.endpoint.pid == 0 ? "-" : std::to_string(reply.endpoint.pid),
-        "no answer",
-        "-",
-        "-",
-        "-",
-        "-",
-        "-"};
+    std::vector<std::string> row(has_jobs ? columns.size() - 1 : columns.size(), "-");
+    row[1] = reply.endpoint.host.empty() ? "-" : launch::printable(reply.endpoint.host);
+    row[2] = reply.endpoint.pid == 0 ? "-" : std::to_string(reply.endpoint.pid);
+    row[3] = "no answer";
     if (reply.status) {
       // The state is the process's own, also where it has refused the request.
       const ProcessStatus& status = *reply.status;
@@ -157,12 +138,12 @@ std::string replies_as_json(std::string_view verb, const std::vector<Reply>& rep
     json.boolean("ok", reply.error.empty());
     json.integer("pid", reply.endpoint.pid);
     if (!reply.error.empty()) {
-      add_text(json, "error", reply.error);
+      json.text("error", reply.error);
     }
     if (reply.status) {
       add_status(json, *reply.status);
     } else if (!reply.endpoint.host.empty()) {
-      add_text(json, "host", reply.endpoint.host);
+      json.text("host", reply.endpoint.host);
     }
     json.end_object();
   }

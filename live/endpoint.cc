@@ -16,21 +16,21 @@
 namespace ringside::live {
 namespace {
 
-// ringside.<job>.<host>.<pid>.<start>
 std::int64_t pid_of(std::string_view stem) {
-  const std::size_t last = stem.rfind('.');
-  const std::size_t before =
-      last == 0 || last == std::string_view::npos ? last : stem.rfind('.', last - 1);
-  if (before == std::string_view::npos || before >= last) {
-    return 0;
-  }
-  const std::string_view digits = stem.substr(before + 1, last - before - 1);
+  const std::string_view digits = part_of_stem(stem, 3);
   std::int64_t pid = 0;
   const auto read = std::from_chars(digits.data(), digits.data() + digits.size(), pid);
   return read.ec == std::errc{} && read.ptr == digits.data() + digits.size() ? pid : 0;
 }
 
 }  // namespace
+
+std::string_view part_of_stem(std::string_view stem, int index) {
+  for (; index > 0 && !stem.empty(); --index) {
+    stem.remove_prefix(std::min(stem.find('.'), stem.size() - 1) + 1);
+  }
+  return stem.substr(0, stem.find('.'));
+}
 
 std::vector<Endpoint> find_endpoints(const std::string& parent, std::string& error) {
   const std::unique_ptr<DIR, int (*)(DIR*)> all(opendir(parent.c_str()), closedir);

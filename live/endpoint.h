@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <sys/types.h>
 #include <unistd.h>
 #include <vector>
@@ -25,6 +26,9 @@ struct Endpoint {
   /// Its path, with its host's name before it where that was asked.
   std::string place() const { return host.empty() ? path : host + ':' + path; }
 };
+
+/// Of ringside.JOB.HOST.PID.START: no part has a dot in it. Empty if there is none of this index.
+std::string_view part_of_stem(std::string_view stem, int index);
 
 /// The ring directories in `parent`, in the order of their names. `error` is why it cannot be read.
 std::vector<Endpoint> find_endpoints(const std::string& parent, std::string& error);

@@ -9,6 +9,7 @@
 #include <simdjson.h>
 #include <string>
 #include <string_view>
+#include <utility>
 
 namespace ringside::live {
 
@@ -19,16 +20,37 @@ template <typename Value>
 bool take(const JsonObject& object, std::string_view name, Value& value) {
   return object[name].get<Value>().get(value) == simdjson::SUCCESS;
 }
+inline bool take(const JsonObject& object, std::string_view name, std::string& value) {
+  std::string_view text;
+  const bool is_there = take(object, name, text);
+  value = is_there ? std::string(text) : std::move(value);
+  return is_there;
+}
+/// Nothing if it is not there.
+template <typename Value>
+bool take(const JsonObject& object, std::string_view name, std::optional<Value>& value) {
+  Value found{};
+  value = take(object, name, found) ? std::optional(found) : std::nullopt;
+  return value.has_value();
+}
+/// Names and values, one after the other, up to the first that is not there.
+template <typename Value, typename... Others>
+requires(sizeof...(Others) > 0) bool take(const JsonObject& object, std::string_view name,
+                                          Value& value, Others&&... others) {
+  return take(object, name, value) && take(object, std::forward<Others>(others)...);
+}
 
 /// Empty if there is none.
 inline std::string text_of(const JsonObject& object, std::string_view name) {
-  std::string_view text;
-  return take(object, name, text) ? std::string(text) : std::string();
+  std::string text;
+  take(object, name, text);
+  return text;
 }
 
 inline std::optional<std::int64_t> integer_of(const JsonObject& object, std::string_view name) {
-  std::int64_t number = 0;
-  return take(object, name, number) ? std::optional(number) : std::nullopt;
+  std::optional<std::int64_t> number;
+  take(object, name, number);
+  return number;
 }
 
 }  // namespace ringside::live

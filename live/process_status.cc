@@ -1,62 +1,30 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "live/process_status.h"
 
-#include <simdjson.h>
+#include "live/json_members.h"
 
 namespace ringside::live {
 namespace {
 
-using Object = simdjson::dom::object;
-
-bool take(const Object& object, std::string_view name, std::string& text) {
-  std::string_view found;
-  if (object[name].get_string().get(found) != simdjson::SUCCESS) {
-    return false;
-  }
-  text = found;
-  return true;
-}
-
-bool take(const Object& object, std::string_view name, std::int64_t& number) {
-  return object[name].get_int64().get(number) == simdjson::SUCCESS;
-}
-
-bool take(const Object& object, std::string_view name, std::uint64_t& number) {
-  return object[name].get_uint64().get(number) == simdjson::SUCCESS;
-}
-
-template <typename Integer>
-void take_if_there(const Object& object, std::string_view name, std::optional<Integer>& number) {
-  Integer value = 0;
-  if (take(object, name, value)) {
-    number = value;
-  }
-}
-
-std::optional<ProcessStatus> read_status(const Object& object) {
+std::optional<ProcessStatus> read_status(const JsonObject& object) {
   ProcessStatus status;
-  if (!take(object, "host", status.host) || !take(object, "job", status.job) ||
-      !take(object, "directory", status.directory) || !take(object, "state", status.state) ||
-      !take(object, "trace_path", status.trace_path) || !take(object, "pid", status.pid) ||
-      !take(object, "windows", status.windows) ||
-      !take(object, "communicators", status.communicators) ||
-      !take(object, "operations", status.operations) || !take(object, "dropped", status.dropped) ||
-      object["trouble"].get_bool().get(status.trouble) != simdjson::SUCCESS) {
+  if (!take(object, "host", status.host, "job", status.job, "directory", status.directory, "state",
+            status.state, "trace_path", status.trace_path, "pid", status.pid, "windows",
+            status.windows, "communicators", status.communicators, "operations", status.operations,
+            "dropped", status.dropped, "trouble", status.trouble)) {
     return std::nullopt;
   }
   take(object, "dump_path", status.dump_path);
   // Left out by earlier plugins.
-  status.mask_changed =
-      object["mask_changed"].get_bool().get(status.mask_changed) == simdjson::SUCCESS &&
-      status.mask_changed;
-  take_if_there(object, "callbacks", status.callbacks);
-  take_if_there(object, "rank", status.rank);
-  take_if_there(object, "start_at_realtime_ns", status.start_at_realtime_ns);
-  take_if_there(object, "start_duration_ns", status.start_duration_ns);
-  take_if_there(object, "start_operations", status.start_operations);
-  take_if_there(object, "stop_at_realtime_ns", status.stop_at_realtime_ns);
-  take_if_there(object, "left_ns", status.left_ns);
-  take_if_there(object, "left_operations", status.left_operations);
+  take(object, "mask_changed", status.mask_changed);
+  take(object, "callbacks", status.callbacks);
+  take(object, "rank", status.rank);
+  take(object, "start_at_realtime_ns", status.start_at_realtime_ns);
+  take(object, "start_duration_ns", status.start_duration_ns);
+  take(object, "start_operations", status.start_operations);
+  take(object, "stop_at_realtime_ns", status.stop_at_realtime_ns);
+  take(object, "left_ns", status.left_ns);
+  take(object, "left_operations", status.left_operations);
   return status;
 }
 
@@ -73,10 +41,10 @@ Reply read_reply(const Exchange& exchange) {
   reply.answer = exchange.answer;
   constexpr char kStrange[] = "answers what is not Ringside's protocol";
   simdjson::dom::parser parser;
-  Object object;
+  JsonObject object;
   bool is_ok = false;
   if (parser.parse(exchange.answer).get_object().get(object) != simdjson::SUCCESS ||
-      object["ok"].get_bool().get(is_ok) != simdjson::SUCCESS) {
+      !take(object, "ok", is_ok)) {
     reply.error = kStrange;
     return reply;
   }

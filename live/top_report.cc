@@ -5,7 +5,6 @@
 #include "analyzer/report/document/numbers.h"
 #include "analyzer/report/document/text_table.h"
 #include "launch/text.h"
-#include "plugin/assemble/operation_name.h"
 
 namespace ringside::live {
 namespace {
@@ -24,37 +23,9 @@ std::string communicator_text(const LiveCommunicator& communicator) {
   return launch::printable(communicator.name.empty() ? comm : communicator.name + " " + comm);
 }
 
-std::string oldest_text(const LiveCommunicator& communicator) {
-  if (communicator.oldest_func.empty()) {
-    return kNotKnown;
-  }
-  const std::string function = launch::printable(communicator.oldest_func);
-  return communicator.oldest_seq
-             ? assemble::numbered(function, static_cast<std::uint64_t>(*communicator.oldest_seq))
-             : function;
-}
-
 std::string seconds_cell(const std::optional<std::int64_t>& ns) {
   constexpr int kDecimals = 3;
   return ns ? report::fixed(static_cast<double>(*ns) / kGiga, kDecimals) : kNotKnown;
-}
-
-void add_number(report::JsonWriter& json, std::string_view key,
-                const std::optional<double>& number) {
-  constexpr int kDecimals = 3;
-  if (number) {
-    json.number(key, *number, kDecimals);
-  } else {
-    json.null(key);
-  }
-}
-
-void add_integer(report::JsonWriter& json, std::string_view key, const auto& number) {
-  if (number) {
-    json.integer(key, *number);
-  } else {
-    json.null(key);
-  }
 }
 
 }  // namespace
@@ -81,24 +52,26 @@ std::string top_as_table(const std::vector<LiveRow>& rows) {
     const std::string& host = reply.status ? status.host : reply.endpoint.host;
     const LiveCommunicator* const of = row.communicator;
     const std::optional<std::int64_t> rank = of != nullptr ? of->rank : status.rank;
-    table.add_row({rank ? std::to_string(*rank) : kNotKnown,
-                   of != nullptr ? seconds_cell(of->oldest_age_ns) : kNotKnown,
-                   of != nullptr ? oldest_text(*of) : kNotKnown,
-                   of != nullptr ? std::to_string(of->in_flight_operations) : kNotKnown,
-                   of != nullptr ? report::human_bytes(of->in_flight_bytes) : kNotKnown,
-                   number_cell(row.quiet_s, 1, 1),
-                   reply.status ? launch::printable(status.state) : "no answer",
-                   of != nullptr ? communicator_text(*of) : kNotKnown,
-                   number_cell(row.operations_per_s, 1, 1),
-                   number_cell(row.busbw_bytes_per_s, kGiga, 3),
-                   row.dropped ? std::to_string(*row.dropped) : kNotKnown,
-                   host.empty() ? kNotKnown : launch::printable(host),
-                   reply.endpoint.pid == 0 ? kNotKnown : std::to_string(reply.endpoint.pid)});
+    table.add_row(
+        {rank ? std::to_string(*rank) : kNotKnown,
+         of != nullptr ? seconds_cell(of->oldest_age_ns) : kNotKnown,
+         of != nullptr && !of->oldest_func.empty() ? operation_text(of->oldest_func, of->oldest_seq)
+                                                   : kNotKnown,
+         of != nullptr ? std::to_string(of->in_flight_operations) : kNotKnown,
+         of != nullptr ? report::human_bytes(of->in_flight_bytes) : kNotKnown,
+         number_cell(row.quiet_s, 1, 1),
+         reply.status ? launch::printable(status.state) : "no answer",
+         of != nullptr ? communicator_text(*of) : kNotKnown,
+         number_cell(row.operations_per_s, 1, 1), number_cell(row.busbw_bytes_per_s, kGiga, 3),
+         row.dropped ? std::to_string(*row.dropped) : kNotKnown,
+         host.empty() ? kNotKnown : launch::printable(host),
+         reply.endpoint.pid == 0 ? kNotKnown : std::to_string(reply.endpoint.pid)});
   }
   return table.aligned(0);
 }
 
 std::string top_as_json(const std::vector<LiveRow>& rows) {
+  constexpr int kDecimals = 3;
   report::JsonWriter json;
   json.begin_object();
   json.integer("schema_version", 1);
@@ -119,25 +92,24 @@ std::string top_as_json(const std::vector<LiveRow>& rows) {
     } else if (!reply.endpoint.host.empty()) {
       json.text("host", launch::printable(reply.endpoint.host));
     }
-    add_integer(json, "dropped", row.dropped);
-    add_number(json, "quiet_s", row.quiet_s);
+    json.integer("dropped", row.dropped);
+    json.number("quiet_s", row.quiet_s, kDecimals);
     if (const LiveCommunicator* const of = row.communicator; of != nullptr) {
-      constexpr int kDecimals = 6;
       json.text("communicator", launch::printable(of->comm));
       json.text("name", launch::printable(of->name));
       json.integer("context", of->context);
-      add_integer(json, "rank", of->rank);
-      json.number("interval_s", row.interval_s, kDecimals);
-      add_number(json, "operations_per_s", row.operations_per_s);
-      add_number(json, "message_bytes_per_s", row.message_bytes_per_s);
-      add_number(json, "busbw_bytes_per_s", row.busbw_bytes_per_s);
+      json.integer("rank", of->rank);
+      json.number("interval_s", row.interval_s, 2 * kDecimals);
+      json.number("operations_per_s", row.operations_per_s, kDecimals);
+      json.number("message_bytes_per_s", row.message_bytes_per_s, kDecimals);
+      json.number("busbw_bytes_per_s", row.busbw_bytes_per_s, kDecimals);
       json.integer("operations", of->operations);
       json.integer("in_flight_operations", of->in_flight_operations);
       json.integer("in_flight_bytes", of->in_flight_bytes);
-      add_integer(json, "oldest_age_ns", of->oldest_age_ns);
+      json.integer("oldest_age_ns", of->oldest_age_ns);
       if (!of->oldest_func.empty()) {
         json.text("oldest_func", launch::printable(of->oldest_func));
-        add_integer(json, "oldest_seq", of->oldest_seq);
+        json.integer("oldest_seq", of->oldest_seq);
       }
     }
     json.end_object();

@@ -129,7 +129,8 @@ Document diagnostics_document(const model::Ras& ras, const RasNames& names) {
   for (const model::RasDiagnostic& diagnostic : ras.diagnostics) {
     const auto name = names.find(diagnostic.hash);
     add(document,
-        diagnostic.check == "ECC" || diagnostic.check == "NVLink" ||
+        diagnostic.check == "ECC" || diagnostic.check == "NVLink" || diagnostic.check == "p2p" ||
+                diagnostic.check.starts_with('[') ||
                 diagnostic.check.find("Xid") != std::string::npos
             ? Severity::kWarning
             : Severity::kNote,

@@ -14,7 +14,7 @@
 #include <system_error>
 #include <unistd.h>
 
-#include "live/hosts/host_commands.h"
+#include "live/hosts/running_command.h"
 #include "live/ras_client.h"
 #include "live/watch/moment.h"
 

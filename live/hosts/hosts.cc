@@ -13,7 +13,7 @@
 
 #include "launch/files.h"
 #include "launch/text.h"
-#include "live/hosts/host_commands.h"
+#include "live/hosts/running_command.h"
 
 namespace ringside::live {
 namespace {

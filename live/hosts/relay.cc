@@ -16,8 +16,8 @@
 #include "analyzer/report/document/numbers.h"
 #include "launch/text.h"
 #include "live/hosts/dump_file.h"
-#include "live/hosts/host_commands.h"
 #include "live/hosts/relay_line.h"
+#include "live/hosts/running_command.h"
 #include "live/hosts/stack_samples.h"
 
 namespace ringside::live {
@@ -179,10 +179,11 @@ std::string why_none(const HostCommand& command, const std::string& program,
 }
 
 // Asks each of these hosts, and gives its answer, or why there is none, to take(index, answer,
-// reason).
+// reason). Those that are known to be slow are asked, too, unless it is a look that is repeated.
 template <typename Take>
-void ask_each(const Hosts& hosts, const std::vector<std::pair<std::string, std::string>>& inputs,
-              Take&& take, std::size_t most_bytes = kMostRelayAnswer_bytes) {
+void ask_each(Hosts hosts, const std::vector<std::pair<std::string, std::string>>& inputs,
+              bool is_look, Take&& take, std::size_t most_bytes = kMostRelayAnswer_bytes) {
+  hosts.slow = is_look ? hosts.slow : nullptr;
   // An earlier ringside does not know what it is asked, and says so with this status.
   constexpr std::string_view kUsage = "ended with status 2:";
   std::vector<HostCommand> commands = run_on_hosts(hosts, inputs);
@@ -205,6 +206,15 @@ void ask_each(const Hosts& hosts, const std::vector<std::pair<std::string, std::
         answers[i] ? "" : why_none(commands[i], hosts.program, versions[inputs[i].first]);
     take(i, std::move(answers[i]), reason);
   }
+}
+
+std::vector<std::pair<std::string, std::string>> the_same_for(const std::vector<std::string>& hosts,
+                                                              const Texts& texts) {
+  std::vector<std::pair<std::string, std::string>> inputs;
+  for (const std::string& host : hosts) {
+    inputs.emplace_back(host, relay_line(texts));
+  }
+  return inputs;
 }
 
 // Two names of one machine: each of its processes has answered twice. The name of a ring directory
@@ -294,13 +304,9 @@ std::vector<Exchange> ask_hosts(const Hosts& hosts, const Search& search,
   for (const std::int64_t pid : search.pids) {
     texts.push_back(std::to_string(pid));
   }
-  std::vector<std::pair<std::string, std::string>> inputs;
-  for (const std::string& name : hosts.names) {
-    inputs.emplace_back(name, relay_line(texts));
-  }
   std::vector<Exchange> exchanges;
   std::map<std::string, std::vector<std::string>> other_versions;  // to the hosts that have it
-  ask_each(hosts, inputs,
+  ask_each(hosts, the_same_for(hosts.names, texts), true,
            [&](std::size_t i, std::optional<HostAnswer> answer, const std::string& reason) {
              const std::string& host = hosts.names[i];
              if (!answer) {
@@ -346,9 +352,7 @@ void ask_all_on_hosts(const Hosts& hosts, std::vector<Exchange>& exchanges,
     }
     inputs.emplace_back(host, relay_line(texts));
   }
-  Hosts asked_once = hosts;
-  asked_once.slow = nullptr;  // a request may be one to do something, which is not repeated
-  ask_each(asked_once, inputs,
+  ask_each(hosts, inputs, false,
            [&](std::size_t of, std::optional<HostAnswer> answer, std::string reason) {
              const std::vector<Exchange*>& asked = of_hosts[inputs[of].first];
              if (answer && answer->exchanges.size() != asked.size()) {
@@ -368,8 +372,6 @@ void ask_all_on_hosts(const Hosts& hosts, std::vector<Exchange>& exchanges,
 void read_on_hosts(
     const Hosts& hosts, const std::vector<HostFile>& files,
     const std::function<void(std::size_t, const std::string&, const std::string&)>& take) {
-  Hosts asked = hosts;
-  asked.slow = nullptr;  // a large file takes its time
   // The answers are kept until all hosts that are asked at one time have answered.
   for (std::size_t begin = 0; begin < files.size(); begin += hosts.most_at_once) {
     std::vector<std::pair<std::string, std::string>> inputs;
@@ -378,7 +380,7 @@ void read_on_hosts(
                                                      std::to_string(files[i].owner)}));
     }
     ask_each(
-        asked, inputs,
+        hosts, inputs, false,
         [&](std::size_t i, std::optional<HostAnswer> answer, std::string reason) {
           const bool is_one = answer && answer->exchanges.size() == 1;
           if (is_one) {
@@ -397,11 +399,10 @@ void read_on_hosts(
 namespace {
 
 std::vector<std::vector<Evidence>> ask_evidence(
-    Hosts asked, const std::vector<std::pair<std::string, std::string>>& inputs) {
-  asked.slow = nullptr;  // they are asked something else than at each look
+    const Hosts& hosts, const std::vector<std::pair<std::string, std::string>>& inputs) {
   std::vector<std::vector<Evidence>> evidence(inputs.size());
   ask_each(
-      asked, inputs,
+      hosts, inputs, false,
       [&](std::size_t i, std::optional<HostAnswer> answer, const std::string& reason) {
         if (!answer) {
           evidence[i] = {{"host", "", std::string(inputs[i].first).append(" ").append(reason)}};
@@ -432,12 +433,8 @@ std::string evidence_line(std::vector<Evidence> evidence) {
 std::vector<std::vector<Evidence>> evidence_on(const Hosts& hosts,
                                                const std::vector<std::string>& names,
                                                std::chrono::milliseconds timeout) {
-  std::vector<std::pair<std::string, std::string>> inputs;
-  for (const std::string& name : names) {
-    inputs.emplace_back(name,
-                        relay_line({std::string(kEvidence), std::to_string(timeout.count())}));
-  }
-  return ask_evidence(hosts, inputs);
+  return ask_evidence(
+      hosts, the_same_for(names, {std::string(kEvidence), std::to_string(timeout.count())}));
 }
 
 std::vector<std::vector<Evidence>> stacks_on(
@@ -453,23 +450,17 @@ std::vector<std::vector<Evidence>> stacks_on(
     }
     inputs.emplace_back(host, relay_line(request));
   }
-  return ask_evidence(std::move(asked), inputs);
+  return ask_evidence(asked, inputs);
 }
 
 std::vector<StartingRank> starting_on(const Hosts& hosts) {
-  Hosts asked = hosts;
-  asked.slow = nullptr;
-  std::vector<std::pair<std::string, std::string>> inputs;
-  for (const std::string& name : hosts.names) {
-    inputs.emplace_back(name, relay_line({std::string(kStarting), "0"}));
-  }
   std::vector<StartingRank> ranks;
-  ask_each(asked, inputs,
+  ask_each(hosts, the_same_for(hosts.names, {std::string(kStarting), "0"}), false,
            [&](std::size_t i, const std::optional<HostAnswer>& answer, const std::string&) {
              for (const Exchange& one : answer ? answer->exchanges : std::vector<Exchange>()) {
                constexpr double kMs = 1e-3;
                ranks.push_back({one.reason, one.endpoint.pid, std::atof(one.answer.c_str()) * kMs,
-                                one.endpoint.stem, one.endpoint.path, inputs[i].first});
+                                one.endpoint.stem, one.endpoint.path, hosts.names[i]});
              }
            });
   return ranks;

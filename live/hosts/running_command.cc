@@ -1,21 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "live/hosts/running_command.h"
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cerrno>
 #include <csignal>
 #include <cstddef>
 #include <cstring>
+#include <ctime>
+#include <fcntl.h>
 #include <spawn.h>
 #include <string_view>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
-#include <system_error>
 #include <unistd.h>
 #include <utility>
 
 #include "analyzer/report/document/numbers.h"
+#include "launch/files.h"
 #include "launch/text.h"
 
 namespace ringside::live {
@@ -26,8 +30,6 @@ using Clock = std::chrono::steady_clock;
 // The process groups of commands that run, for a signal handler. A command beyond so many runs all
 // the same, and ends by its time limit.
 std::array<std::atomic<pid_t>, 4096> g_groups{};
-
-constexpr char kTooLong[] = "has answered more than 64 MiB";
 
 void replace_group(pid_t from, pid_t to) {
   for (std::atomic<pid_t>& group : g_groups) {
@@ -56,10 +58,14 @@ std::string failure_of(int status, std::string said) {
   return said.empty() ? text : text + ": " + launch::printable(said);
 }
 
-// The input of a command, which reads it while nobody waits.
+}  // namespace
+
+// Memory that a command reads or writes as a file: nobody waits.
 class NamelessFile {
  public:
-  NamelessFile() : descriptor_(memfd_create("ringside", MFD_CLOEXEC)) {}
+  explicit NamelessFile(std::string_view text = {})
+      : descriptor_(memfd_create("ringside", MFD_CLOEXEC | MFD_ALLOW_SEALING)),
+        is_good_(launch::write_whole(descriptor_, text) && lseek(descriptor_, 0, SEEK_SET) == 0) {}
   NamelessFile(const NamelessFile&) = delete;
   NamelessFile& operator=(const NamelessFile&) = delete;
   ~NamelessFile() {
@@ -69,91 +75,84 @@ class NamelessFile {
   }
 
   int descriptor() const { return descriptor_; }
+  bool is_good() const { return is_good_; }
 
-  bool fill(std::string_view bytes) const {
-    while (!bytes.empty()) {
-      const ssize_t written = write(descriptor_, bytes.data(), bytes.size());
-      if (written <= 0) {
-        return false;
-      }
-      bytes.remove_prefix(static_cast<std::size_t>(written));
-    }
-    return lseek(descriptor_, 0, SEEK_SET) == 0;
+  std::size_t size() const {
+    struct stat about {};
+    return fstat(descriptor_, &about) == 0 ? static_cast<std::size_t>(about.st_size) : 0;
+  }
+  /// What is there by now. A process that the command has left behind can write no more.
+  std::string take(std::size_t most_bytes) const {
+    fcntl(descriptor_, F_ADD_SEALS, F_SEAL_WRITE);
+    std::string text(std::min(size(), most_bytes), '\0');
+    const ssize_t got = pread(descriptor_, text.data(), text.size(), 0);
+    text.resize(got > 0 ? static_cast<std::size_t>(got) : 0);
+    return text;
   }
 
  private:
   int descriptor_;
+  bool is_good_;
 };
 
-}  // namespace
-
-RunningCommand::RunningCommand(HostCommand command, std::chrono::milliseconds timeout)
-    : command_(std::move(command)), timeout_(timeout), until_(Clock::now() + timeout) {
-  command_.output.clear();
-  command_.error.clear();
-  command_.is_late = false;
-  start();
-}
-
-RunningCommand::RunningCommand(RunningCommand&& other) noexcept
-    : command_(std::move(other.command_)),
-      timeout_(other.timeout_),
-      until_(other.until_),
-      output_(std::move(other.output_)),
-      pid_(std::exchange(other.pid_, -1)) {}
-
-RunningCommand& RunningCommand::operator=(RunningCommand&& other) noexcept {
-  std::swap(command_, other.command_);
-  std::swap(timeout_, other.timeout_);
-  std::swap(until_, other.until_);
-  std::swap(output_, other.output_);
-  std::swap(pid_, other.pid_);
-  return *this;
-}
-
-RunningCommand::~RunningCommand() {
-  kill_all();
-}
-
-void RunningCommand::start() {
-  const NamelessFile input;
-  const NamelessFile secret;
-  if (!input.fill(command_.input) || !secret.fill(command_.secret)) {
-    command_.error = std::string("cannot be started: ") + std::strerror(errno);
-    return;
+class RunningCommand::Running {
+ public:
+  Running(HostCommand asked, std::chrono::milliseconds timeout)
+      : command(std::move(asked)),
+        timeout_(timeout),
+        until_(Clock::now() + timeout),
+        input_(command.input),
+        secret_(command.secret) {
+    command.output.clear();
+    command.error.clear();
+    command.is_late = false;
+    if (!input_.is_good() || !secret_.is_good() || !output_.is_good() || !errors_.is_good()) {
+      command.error = std::string("cannot be started: ") + std::strerror(errno);
+      return;
+    }
+    // A signal that ends this process must find the command in the table.
+    sigset_t all;
+    sigset_t before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_BLOCK, &all, &before);
+    spawn(before);
+    pthread_sigmask(SIG_SETMASK, &before, nullptr);
   }
-  // A signal that ends this process must find the command in the table.
-  sigset_t all;
-  sigset_t before;
-  sigfillset(&all);
-  pthread_sigmask(SIG_BLOCK, &all, &before);
-  try {
-    output_ = std::make_unique<CommandOutput>();
-    spawn(input.descriptor(), secret.descriptor(), before);
-    output_->close_command_ends();
-  } catch (const std::system_error& error) {
-    command_.error = std::string("cannot be started: ") + std::strerror(error.code().value());
-  }
-  pthread_sigmask(SIG_SETMASK, &before, nullptr);
-}
+  Running(const Running&) = delete;
+  Running& operator=(const Running&) = delete;
+  ~Running() { kill_all(); }
 
-void RunningCommand::spawn(int input, int secret, const sigset_t& mask) {
+  bool has_ended();
+
+  HostCommand command;
+
+ private:
+  void spawn(const sigset_t& mask);
+  void kill_all();
+
+  std::chrono::milliseconds timeout_;
+  Clock::time_point until_;
+  NamelessFile input_, secret_, output_, errors_;
+  pid_t pid_ = -1;  // of the leader of a process group of its own; -1: none
+};
+
+void RunningCommand::Running::spawn(const sigset_t& mask) {
   constexpr int kSecret = 3;
   posix_spawn_file_actions_t files;
   posix_spawn_file_actions_init(&files);
-  posix_spawn_file_actions_adddup2(&files, input, STDIN_FILENO);
-  posix_spawn_file_actions_adddup2(&files, output_->output(), STDOUT_FILENO);
-  posix_spawn_file_actions_adddup2(&files, output_->errors(), STDERR_FILENO);
-  if (!command_.secret.empty()) {
-    posix_spawn_file_actions_adddup2(&files, secret, kSecret);
+  posix_spawn_file_actions_adddup2(&files, input_.descriptor(), STDIN_FILENO);
+  posix_spawn_file_actions_adddup2(&files, output_.descriptor(), STDOUT_FILENO);
+  posix_spawn_file_actions_adddup2(&files, errors_.descriptor(), STDERR_FILENO);
+  if (!command.secret.empty()) {
+    posix_spawn_file_actions_adddup2(&files, secret_.descriptor(), kSecret);
   }
   posix_spawnattr_t attributes;
   posix_spawnattr_init(&attributes);
   posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK);
   posix_spawnattr_setsigmask(&attributes, &mask);
-  std::vector<std::string> words = command_.words;
+  std::vector<std::string> words = command.words;
   if (words.empty()) {
-    words = {"/bin/sh", "-c", command_.command};
+    words = {"/bin/sh", "-c", command.command};
   }
   const int error = posix_spawnp(&pid_, words.front().c_str(), &files, &attributes,
                                  launch::argument_pointers(words).data(), environ);
@@ -161,13 +160,13 @@ void RunningCommand::spawn(int input, int secret, const sigset_t& mask) {
     replace_group(0, pid_);
   } else {
     pid_ = -1;
-    command_.error = std::string("cannot be started: ") + std::strerror(error);
+    command.error = std::string("cannot be started: ") + std::strerror(error);
   }
   posix_spawn_file_actions_destroy(&files);
   posix_spawnattr_destroy(&attributes);
 }
 
-void RunningCommand::kill_all() {
+void RunningCommand::Running::kill_all() {
   if (pid_ >= 0) {
     kill(-pid_, SIGKILL);
     waitpid(pid_, nullptr, 0);
@@ -175,27 +174,69 @@ void RunningCommand::kill_all() {
   }
 }
 
-bool RunningCommand::has_ended() {
+bool RunningCommand::Running::has_ended() {
+  constexpr std::size_t kMostOutput_bytes = std::size_t{64} << 20;
+  constexpr std::size_t kMostErrors_bytes = 4096;
   int status = 0;
   if (pid_ < 0) {
     return true;
   }
   if (waitpid(pid_, &status, WNOHANG) == 0) {
-    if (Clock::now() < until_) {
+    const bool is_in_time = Clock::now() < until_;
+    if (is_in_time && output_.size() <= kMostOutput_bytes) {
       return false;
     }
     kill_all();
-    command_.is_late = true;
-    command_.error = "has not answered within " +
-                     report::fixed(static_cast<double>(timeout_.count()) / 1000, 1) + " s";
-    return true;
+    if (!is_in_time) {
+      command.is_late = true;
+      command.error = "has not answered within " +
+                      report::fixed(static_cast<double>(timeout_.count()) / 1000, 1) + " s";
+      return true;
+    }
+  } else {
+    replace_group(std::exchange(pid_, -1), 0);
   }
-  replace_group(std::exchange(pid_, -1), 0);
-  output_->finish();
-  command_.output = output_->take_output();
-  command_.errors = output_->take_errors();
-  command_.error = output_->is_too_long() ? kTooLong : failure_of(status, command_.errors);
+  command.errors = errors_.take(kMostErrors_bytes);
+  command.error = output_.size() > kMostOutput_bytes ? "has answered more than 64 MiB"
+                                                     : failure_of(status, command.errors);
+  command.output = output_.take(kMostOutput_bytes);
   return true;
+}
+
+RunningCommand::RunningCommand(HostCommand command, std::chrono::milliseconds timeout)
+    : running_(std::make_unique<Running>(std::move(command), timeout)) {}
+
+RunningCommand::RunningCommand(RunningCommand&& other) noexcept = default;
+RunningCommand& RunningCommand::operator=(RunningCommand&& other) noexcept = default;
+RunningCommand::~RunningCommand() = default;
+
+bool RunningCommand::has_ended() {
+  return running_->has_ended();
+}
+
+HostCommand& RunningCommand::command() {
+  return running_->command;
+}
+
+void run_all(std::vector<HostCommand>& commands, std::size_t most_at_once,
+             std::chrono::milliseconds timeout, const std::stop_token& stop) {
+  constexpr timespec kPause{0, 2'000'000};
+  std::vector<std::pair<HostCommand*, RunningCommand>> running;
+  std::size_t next = 0;
+  while (!stop.stop_requested() && (next < commands.size() || !running.empty())) {
+    while (next < commands.size() && running.size() < most_at_once) {
+      HostCommand* const place = &commands[next++];
+      running.emplace_back(place, RunningCommand(std::move(*place), timeout));
+    }
+    std::erase_if(running, [](auto& one) {
+      const bool has_ended = one.second.has_ended();
+      if (has_ended) {
+        *one.first = std::move(one.second.command());
+      }
+      return has_ended;
+    });
+    nanosleep(&kPause, nullptr);
+  }
 }
 
 void end_running_commands() noexcept {

@@ -5,13 +5,11 @@
 #define RINGSIDE_LIVE_HOSTS_RUNNING_COMMAND_H
 
 #include <chrono>
-#include <csignal>
+#include <cstddef>
 #include <memory>
+#include <stop_token>
 #include <string>
-#include <sys/types.h>
 #include <vector>
-
-#include "live/hosts/command_output.h"
 
 namespace ringside::live {
 
@@ -32,27 +30,23 @@ class RunningCommand {
   RunningCommand(HostCommand command, std::chrono::milliseconds timeout);
   RunningCommand(RunningCommand&& other) noexcept;
   RunningCommand& operator=(RunningCommand&& other) noexcept;
-  RunningCommand(const RunningCommand&) = delete;
-  RunningCommand& operator=(const RunningCommand&) = delete;
   /// Kills it, if it still runs.
   ~RunningCommand();
 
-  /// True once it has ended, by itself or because its time is over.
+  /// True once it has ended, by itself or because its time is over, or it has written too much.
   bool has_ended();
   /// The command, with its output and error once it has ended.
-  HostCommand& command() { return command_; }
+  HostCommand& command();
 
  private:
-  void start();
-  void spawn(int input, int secret, const sigset_t& mask);
-  void kill_all();
-
-  HostCommand command_;
-  std::chrono::milliseconds timeout_;
-  std::chrono::steady_clock::time_point until_;
-  std::unique_ptr<CommandOutput> output_;
-  pid_t pid_ = -1;  ///< of the leader of a process group of its own; -1: none
+  class Running;
+  std::unique_ptr<Running> running_;
 };
+
+/// Runs all of them, at most `most_at_once` at one time, and waits. A command that has not ended
+/// `timeout` after it began, or when `stop` is requested, is killed with all that it has started.
+void run_all(std::vector<HostCommand>& commands, std::size_t most_at_once,
+             std::chrono::milliseconds timeout, const std::stop_token& stop = {});
 
 /// Asks all commands that run to end (SIGTERM), with what they have started. A signal handler may
 /// call it.

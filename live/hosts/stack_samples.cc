@@ -14,7 +14,7 @@
 #include "analyzer/report/document/numbers.h"
 #include "launch/files.h"
 #include "launch/process_files.h"
-#include "live/hosts/host_commands.h"
+#include "live/hosts/running_command.h"
 #include "live/hosts/starting.h"
 #include "live/json_members.h"
 

@@ -10,8 +10,6 @@
 
 #include "launch/ring_holder.h"
 #include "live/metrics/process_metrics.h"
-#include "live/process_status.h"
-#include "live/request.h"
 
 namespace ringside::live {
 namespace {
@@ -36,12 +34,9 @@ std::size_t count(const std::vector<Exchange>& asked, Silence silence) {
 
 }  // namespace
 
-std::string Exporter::scrape(MetricsForm form, std::string_view resource) {
-  const Clock::time_point begin = Clock::now();
-  const std::string request = Request("live").integer("series", 1).line();
+std::vector<Exchange> Exporter::ask(const Request& request, States& states) const {
   std::vector<Exchange> asked;
   std::map<uid_t, OfUser> of_users;
-  States states;
   for (const std::string& parent : options_.parents) {
     std::string error;  // a directory may come later, with the first job
     for (Endpoint& endpoint : find_endpoints(parent, error)) {
@@ -58,12 +53,27 @@ std::string Exporter::scrape(MetricsForm form, std::string_view resource) {
       } else {
         Exchange& exchange = asked.emplace_back();
         exchange.endpoint = std::move(endpoint);
-        exchange.request = request;
+        exchange.request = request.line();
         exchange.most_bytes = kMostAnswer_bytes;
       }
     }
   }
   ask_all(asked, options_.timeout);
+  return asked;
+}
+
+std::vector<Reply> Exporter::statuses() const {
+  States states;
+  const std::vector<Exchange> asked = ask(Request("status"), states);
+  std::vector<Reply> replies(asked.size());
+  std::transform(asked.begin(), asked.end(), replies.begin(), read_reply);
+  return replies;
+}
+
+std::string Exporter::scrape(MetricsForm form, std::string_view resource) {
+  const Clock::time_point begin = Clock::now();
+  States states;
+  const std::vector<Exchange> asked = ask(Request("live").integer("series", 1), states);
   const auto now = std::chrono::system_clock::now().time_since_epoch();
   MetricsPage page(
       form,

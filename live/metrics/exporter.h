@@ -17,6 +17,8 @@
 #include "live/last_events.h"
 #include "live/metrics/finding_metrics.h"
 #include "live/metrics/metrics_page.h"
+#include "live/process_status.h"
+#include "live/request.h"
 
 namespace ringside::live {
 
@@ -35,6 +37,9 @@ class Exporter {
   /// MetricsPage has it.
   std::string scrape(MetricsForm form, std::string_view resource = {});
 
+  /// What all processes say of themselves, and which of them say nothing now.
+  std::vector<Reply> statuses() const;
+
  private:
   enum Error : std::size_t { kTimeout, kRefused, kTrouble, kDouble, kErrors };
   /// Ring directories, by the state of their process.
@@ -42,6 +47,7 @@ class Exporter {
     std::size_t answered = 0, dead = 0, failed = 0, left_out = 0, no_socket = 0;
   };
 
+  std::vector<Exchange> ask(const Request& request, States& states) const;
   void add_own(const States& states, double seconds, MetricsPage& page) const;
 
   const Options options_;

@@ -19,34 +19,16 @@ std::string of_communicator(const WatchFinding& finding) {
 
 }  // namespace
 
-FindingMetrics::FindingMetrics(Options options)
-    : options_(std::move(options)), thread_([this] { watch(); }) {}
-
-FindingMetrics::~FindingMetrics() {
-  {
-    const std::lock_guard lock(mutex_);
-    is_over_ = true;
-    changed_.notify_all();
-  }
-  thread_.join();
-}
-
-void FindingMetrics::watch() {
-  Watcher watcher(options_.limits);
-  std::unique_lock lock(mutex_);
-  while (!is_over_) {
-    const auto now = Watcher::Clock::now();
-    lock.unlock();
-    Chosen chosen = choose(options_.choice, options_.timeout, "live");
-    const LiveProcesses processes = live_processes(std::exchange(chosen.replies, {}));
-    const std::vector<WatchFinding> found = watcher.look(chosen, processes, now);
-    lock.lock();
-    current_ = watcher.current();
-    ++looks_;
-    for (const WatchFinding& finding : found) {
-      findings_[finding.kind] += finding.ends ? 0 : 1;
-    }
-    changed_.wait_until(lock, now + options_.interval, [this] { return is_over_; });
+void FindingMetrics::look() {
+  const auto now = Watcher::Clock::now();
+  Chosen chosen = choose(options_.choice, options_.timeout, "live");
+  const LiveProcesses processes = live_processes(std::exchange(chosen.replies, {}));
+  const std::vector<WatchFinding> found = watcher_.look(chosen, processes, now);
+  const std::lock_guard lock(mutex_);
+  current_ = watcher_.current();
+  ++looks_;
+  for (const WatchFinding& finding : found) {
+    findings_[finding.kind] += finding.ends ? 0 : 1;
   }
 }
 

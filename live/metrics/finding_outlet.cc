@@ -8,8 +8,6 @@
 namespace ringside::live {
 namespace {
 
-using Clock = std::chrono::steady_clock;
-
 constexpr std::size_t kMostWaiting = 1000;
 
 }  // namespace
@@ -17,7 +15,7 @@ constexpr std::size_t kMostWaiting = 1000;
 FindingOutlet::FindingOutlet(std::vector<FindingTaker> takers, Tell tell)
     : takers_(std::move(takers)), tell_(std::move(tell)) {
   if (!takers_.empty()) {
-    thread_ = std::thread([this] { hand_over(); });
+    thread_ = std::jthread([this](const std::stop_token& stop) { hand_over(stop); });
   }
 }
 
@@ -39,22 +37,25 @@ void FindingOutlet::finish(std::chrono::milliseconds time) {
     return;
   }
   {
-    const std::lock_guard lock(mutex_);
+    std::unique_lock lock(mutex_);
     is_finishing_ = true;
-    until_ = Clock::now() + time;
     changed_.notify_all();
+    changed_.wait_for(lock, time, [this] { return is_done_; });
   }
+  thread_.request_stop();
   thread_.join();
   if (lost_ > 0) {
     tell_(report::counted(lost_, "finding has", "findings have") + " not been handed over");
   }
 }
 
-void FindingOutlet::hand_over() {
+void FindingOutlet::hand_over(const std::stop_token& stop) {
   std::unique_lock lock(mutex_);
   for (;;) {
     changed_.wait(lock, [this] { return is_finishing_ || !lines_.empty(); });
     if (lines_.empty()) {
+      is_done_ = true;
+      changed_.notify_all();
       return;
     }
     const std::string line = std::move(lines_.front());
@@ -62,31 +63,17 @@ void FindingOutlet::hand_over() {
     lock.unlock();
     bool is_taken = true;
     for (const FindingTaker& taker : takers_) {
-      is_taken = run(taker, line) && is_taken;
+      std::vector<HostCommand> commands = {taker.command};
+      commands[0].input = line;
+      run_all(commands, 1, taker.timeout, stop);
+      if (!commands[0].error.empty()) {
+        tell_(taker.name + ' ' + commands[0].error);
+      }
+      is_taken = is_taken && commands[0].error.empty() && !stop.stop_requested();
     }
     lock.lock();
     lost_ += is_taken ? 0 : 1;
   }
-}
-
-bool FindingOutlet::run(const FindingTaker& taker, const std::string& line) {
-  constexpr std::chrono::milliseconds kPause(20);
-  HostCommand command = taker.command;
-  command.input = line;
-  RunningCommand running(std::move(command), taker.timeout);
-  while (!running.has_ended()) {
-    std::unique_lock lock(mutex_);
-    // Whoever finishes does not wait for the pause.
-    changed_.wait_for(lock, kPause, [this] { return Clock::now() >= until_; });
-    if (Clock::now() >= until_) {
-      return false;  // its end kills the command
-    }
-  }
-  const std::string& error = running.command().error;
-  if (!error.empty()) {
-    tell_(taker.name + ' ' + error);
-  }
-  return error.empty();
 }
 
 }  // namespace ringside::live

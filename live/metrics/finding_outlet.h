@@ -10,6 +10,7 @@
 #include <deque>
 #include <functional>
 #include <mutex>
+#include <stop_token>
 #include <string>
 #include <thread>
 #include <vector>
@@ -43,9 +44,7 @@ class FindingOutlet {
   void finish(std::chrono::milliseconds time);
 
  private:
-  void hand_over();
-  /// False if it was not taken, or if the time of finish() is over.
-  bool run(const FindingTaker& taker, const std::string& line);
+  void hand_over(const std::stop_token& stop);
 
   const std::vector<FindingTaker> takers_;
   const Tell tell_;
@@ -53,9 +52,9 @@ class FindingOutlet {
   std::condition_variable changed_;
   std::deque<std::string> lines_;
   bool is_finishing_ = false;
-  std::chrono::steady_clock::time_point until_ = std::chrono::steady_clock::time_point::max();
+  bool is_done_ = false;  ///< then
   std::size_t lost_ = 0;  ///< lines that not all takers have got
-  std::thread thread_;    ///< the last member: it uses the others
+  std::jthread thread_;   ///< the last member: it uses the others
 };
 
 }  // namespace ringside::live

@@ -7,14 +7,24 @@
 #define RINGSIDE_ANALYZER_LIVE_METRICS_SERVER_H
 
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
+#include <string_view>
 
-#include "live/metrics/listen_address.h"
 #include "live/metrics/metrics_page.h"
 
 namespace ringside::live {
+
+struct ListenAddress {
+  std::string host = "127.0.0.1";  ///< IPv4, in numbers
+  std::uint16_t port = 0;          ///< 0: any that is free
+};
+
+/// "[HOST:]PORT"; nothing if it is anything else.
+std::optional<ListenAddress> parse_listen_address(std::string_view text);
 
 class MetricsServer {
  public:

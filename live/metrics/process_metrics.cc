@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <utility>
 
 #include "live/json_members.h"
@@ -75,10 +76,9 @@ struct ProcessMetrics::Reader {
         label("job", status.job) + ',' + label("process_id", std::to_string(status.pid));
     made.is_recording_ = status.state == "recording" || status.state == "masked";
     JsonObject account;
-    if (!take(object, "account", account) || !take(object, "bytes_written", made.trace_bytes_) ||
-        !take(object, "ring_bytes", made.ring_bytes_) ||
-        !take(object, "drain_cpu_ns", made.drain_cpu_ns_) ||
-        !take(object, "realtime_ns", made.realtime_ns_)) {
+    if (!take(object, "account", account, "bytes_written", made.trace_bytes_, "ring_bytes",
+              made.ring_bytes_, "drain_cpu_ns", made.drain_cpu_ns_, "realtime_ns",
+              made.realtime_ns_)) {
       return false;
     }
     for (std::size_t i = 0; i < kReasons.size(); ++i) {
@@ -86,8 +86,8 @@ struct ProcessMetrics::Reader {
         return false;
       }
     }
-    return take(account, "produced", made.produced_) && take(account, "rotated", made.rotated_) &&
-           take(account, "sampled_out", made.sampled_out_);
+    return take(account, "produced", made.produced_, "rotated", made.rotated_, "sampled_out",
+                made.sampled_out_);
   }
 
   bool read_series(const JsonObject& object) {
@@ -112,12 +112,10 @@ struct ProcessMetrics::Reader {
     std::int64_t context = 0;
     std::int64_t size_class = 0;
     Sums sums;
-    if (!take(object, "context", context) || !take(object, "size_class", size_class) ||
-        size_class > kMostSizeClass || !take(object, "operations", sums.operations) ||
-        !take(object, "message_bytes", sums.message_bytes) ||
-        !take(object, "timed_operations", sums.timed_operations) ||
-        !take(object, "busy_ns", sums.busy_ns) || !take(object, "bus_bytes", sums.bus_bytes) ||
-        !std::isfinite(sums.bus_bytes) || !take(object, "bus_ns", sums.bus_ns) ||
+    if (!take(object, "context", context, "size_class", size_class, "operations", sums.operations,
+              "message_bytes", sums.message_bytes, "timed_operations", sums.timed_operations,
+              "busy_ns", sums.busy_ns, "bus_bytes", sums.bus_bytes, "bus_ns", sums.bus_ns) ||
+        size_class > kMostSizeClass || !std::isfinite(sums.bus_bytes) ||
         !take_counts(object, "durations", made.duration_bounds_s_.size() + 1, sums.durations) ||
         !take_counts(object, "busbws", made.busbw_bounds_.size() + 1, sums.busbws)) {
       return false;
@@ -140,17 +138,14 @@ struct ProcessMetrics::Reader {
   }
 
   static void add(const Sums& more, Sums& sums) {
-    sums.operations += more.operations;
-    sums.message_bytes += more.message_bytes;
-    sums.timed_operations += more.timed_operations;
-    sums.busy_ns += more.busy_ns;
-    sums.bus_ns += more.bus_ns;
-    sums.bus_bytes += more.bus_bytes;
-    for (std::size_t i = 0; i < sums.durations.size(); ++i) {
-      sums.durations[i] += more.durations[i];
+    for (auto of : {&Sums::operations, &Sums::message_bytes, &Sums::timed_operations,
+                    &Sums::busy_ns, &Sums::bus_ns}) {
+      sums.*of += more.*of;
     }
-    for (std::size_t i = 0; i < sums.busbws.size(); ++i) {
-      sums.busbws[i] += more.busbws[i];
+    sums.bus_bytes += more.bus_bytes;
+    for (auto of : {&Sums::durations, &Sums::busbws}) {
+      std::transform((sums.*of).begin(), (sums.*of).end(), (more.*of).begin(), (sums.*of).begin(),
+                     std::plus<>());
     }
   }
 

@@ -7,28 +7,27 @@
 #include <tuple>
 #include <utility>
 
+#include "launch/text.h"
 #include "live/json_members.h"
+#include "plugin/assemble/operation_name.h"
 
 namespace ringside::live {
 namespace {
 
-using Object = JsonObject;
-
-bool read_communicator(const Object& object, LiveCommunicator& made) {
-  made.comm = text_of(object, "comm");
-  made.name = text_of(object, "name");
-  made.rank = integer_of(object, "rank");
-  made.nranks = integer_of(object, "nranks");
-  made.oldest_func = text_of(object, "oldest_func");
-  made.oldest_age_ns = integer_of(object, "oldest_age_ns");
-  made.oldest_seq = integer_of(object, "oldest_seq");
-  take(object, "joint_operations", made.joint_operations);
-  take(object, "joint_ns", made.joint_ns);
-  return take(object, "context", made.context) && take(object, "operations", made.operations) &&
-         take(object, "message_bytes", made.message_bytes) &&
-         take(object, "bus_bytes", made.bus_bytes) && take(object, "bus_ns", made.bus_ns) &&
-         take(object, "in_flight_operations", made.in_flight_operations) &&
-         take(object, "in_flight_bytes", made.in_flight_bytes) && std::isfinite(made.bus_bytes);
+bool read_communicator(const JsonObject& object, LiveCommunicator& made) {
+  take(object, "comm", made.comm);
+  take(object, "name", made.name);
+  take(object, "rank", made.rank);
+  take(object, "nranks", made.nranks);
+  take(object, "oldest_func", made.oldest_func);
+  take(object, "oldest_age_ns", made.oldest_age_ns);
+  take(object, "oldest_seq", made.oldest_seq);
+  take(object, "joint_operations", made.joint_operations, "joint_ns", made.joint_ns);
+  return take(object, "context", made.context, "operations", made.operations, "message_bytes",
+              made.message_bytes, "bus_bytes", made.bus_bytes, "bus_ns", made.bus_ns,
+              "in_flight_operations", made.in_flight_operations, "in_flight_bytes",
+              made.in_flight_bytes) &&
+         std::isfinite(made.bus_bytes);
 }
 
 const LiveCommunicator* find(const LiveSample& sample, std::int64_t context) {
@@ -91,19 +90,24 @@ bool comes_before(const LiveRow& a, const LiveRow& b) {
 
 }  // namespace
 
+std::string operation_text(const std::string& function, const std::optional<std::int64_t>& seq) {
+  const std::string name = launch::printable(function);
+  return seq ? assemble::numbered(name, static_cast<std::uint64_t>(*seq)) : name;
+}
+
 std::optional<LiveSample> read_live(const std::string& answer) {
   simdjson::dom::parser parser;
-  Object object;
+  JsonObject object;
   simdjson::dom::array communicators;
   LiveSample sample;
-  if (parser.parse(answer).get_object().get(object) != simdjson::SUCCESS ||
-      !take(object, "time_ns", sample.time_ns) || !take(object, "left_out", sample.left_out) ||
-      object["live"].get_array().get(communicators) != simdjson::SUCCESS) {
+  if (parser.parse(answer).get(object) != simdjson::SUCCESS ||
+      !take(object, "time_ns", sample.time_ns, "left_out", sample.left_out, "live",
+            communicators)) {
     return std::nullopt;
   }
   for (const simdjson::dom::element element : communicators) {
-    Object of;
-    if (element.get_object().get(of) != simdjson::SUCCESS ||
+    JsonObject of;
+    if (element.get(of) != simdjson::SUCCESS ||
         !read_communicator(of, sample.communicators.emplace_back())) {
       return std::nullopt;
     }

@@ -34,6 +34,9 @@ struct LiveSample {
   std::uint64_t left_out = 0;
 };
 
+/// "AllReduce #7", for people.
+std::string operation_text(const std::string& function, const std::optional<std::int64_t>& seq);
+
 /// Nothing if the answer is not one to `live`.
 std::optional<LiveSample> read_live(const std::string& answer);
 

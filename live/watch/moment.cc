@@ -6,85 +6,15 @@
 #include <chrono>
 #include <cmath>
 #include <cstdio>
+#include <cstdlib>
 #include <ctime>
+#include <regex>
 
 namespace ringside::live {
 namespace {
 
 constexpr std::int64_t kSecond_ns = 1'000'000'000;
 constexpr std::int64_t kDay_s = std::int64_t{24} * 3600;
-
-// Takes what it reads off the front of the text.
-class Reader {
- public:
-  explicit Reader(std::string_view text) : rest_(text) {}
-
-  bool is_at_end() const { return rest_.empty(); }
-
-  bool take(char wanted) {
-    const bool is_there = rest_.starts_with(wanted);
-    rest_.remove_prefix(is_there ? 1 : 0);
-    return is_there;
-  }
-
-  bool digits(std::size_t count, std::int64_t& value) {
-    if (rest_.size() < count) {
-      return false;
-    }
-    value = 0;
-    for (const char digit : rest_.substr(0, count)) {
-      if (digit < '0' || digit > '9') {
-        return false;
-      }
-      value = 10 * value + (digit - '0');
-    }
-    rest_.remove_prefix(count);
-    return true;
-  }
-
-  /// HH:MM:SS[.FRACTION], as nanoseconds of the day.
-  bool time_of_day(std::int64_t& time_ns) {
-    std::int64_t hours = 0;
-    std::int64_t minutes = 0;
-    std::int64_t seconds = 0;
-    if (!digits(2, hours) || !take(':') || !digits(2, minutes) || !take(':') ||
-        !digits(2, seconds) || hours > 23 || minutes > 59 || seconds > 59) {
-      return false;
-    }
-    time_ns = ((hours * 60 + minutes) * 60 + seconds) * kSecond_ns;
-    if (!take('.')) {
-      return true;
-    }
-    std::int64_t digit = 0;
-    std::int64_t unit_ns = kSecond_ns / 10;
-    bool any = false;
-    while (digits(1, digit)) {
-      time_ns += digit * unit_ns;
-      unit_ns /= 10;
-      any = true;
-    }
-    return any;
-  }
-
-  bool zone(std::int64_t& offset_s) {
-    offset_s = 0;
-    if (take('Z') || take('z')) {
-      return true;
-    }
-    const bool is_west = take('-');
-    std::int64_t hours = 0;
-    std::int64_t minutes = 0;
-    if ((!is_west && !take('+')) || !digits(2, hours) || !take(':') || !digits(2, minutes) ||
-        hours > 23 || minutes > 59) {
-      return false;
-    }
-    offset_s = (hours * 60 + minutes) * 60 * (is_west ? -1 : 1);
-    return true;
-  }
-
- private:
-  std::string_view rest_;
-};
 
 std::optional<std::int64_t> from_now(std::string_view text, std::int64_t now_ns) {
   double seconds = 0;
@@ -110,15 +40,7 @@ std::int64_t midnight_s(std::int64_t now_s, int days) {
   return std::mktime(&parts);
 }
 
-std::optional<std::int64_t> next_time_of_day(Reader reader, std::int64_t now_ns) {
-  std::int64_t time_ns = 0;
-  if (!reader.time_of_day(time_ns)) {
-    return std::nullopt;
-  }
-  const bool is_utc = reader.take('Z') || reader.take('z');
-  if (!reader.is_at_end()) {
-    return std::nullopt;
-  }
+std::int64_t next_time_of_day(std::int64_t time_ns, bool is_utc, std::int64_t now_ns) {
   const std::int64_t now_s = now_ns / kSecond_ns;
   std::int64_t moment_ns = 0;
   for (int day = 0; day < 2; ++day) {
@@ -134,43 +56,57 @@ std::optional<std::int64_t> next_time_of_day(Reader reader, std::int64_t now_ns)
                                                        : moment_ns - kDay_s * kSecond_ns;
 }
 
-std::optional<std::int64_t> date_and_time(Reader reader) {
-  std::int64_t year = 0;
-  std::int64_t month = 0;
-  std::int64_t day = 0;
-  std::int64_t time_ns = 0;
-  std::int64_t offset_s = 0;
-  if (!reader.digits(4, year) || !reader.take('-') || !reader.digits(2, month) ||
-      !reader.take('-') || !reader.digits(2, day) ||
-      !(reader.take('T') || reader.take('t') || reader.take(' ')) || !reader.time_of_day(time_ns) ||
-      !reader.zone(offset_s) || !reader.is_at_end()) {
+std::optional<std::int64_t> by_the_clock(const std::string& text, std::int64_t now_ns) {
+  static const std::regex pattern(
+      R"((?:(\d{4})-(\d\d)-(\d\d)[Tt ])?([01]\d|2[0-3]):([0-5]\d):([0-5]\d))"
+      R"((?:\.(\d{1,18}))?(?:([Zz])|([+-])([01]\d|2[0-3]):([0-5]\d))?)");
+  enum Part {
+    kYear = 1,
+    kMonth,
+    kDay,
+    kHours,
+    kMinutes,
+    kSeconds,
+    kFraction,
+    kUtc,
+    kSign,
+    kZoneHours,
+    kZoneMinutes
+  };
+  std::smatch parts;
+  if (!std::regex_match(text, parts, pattern)) {
     return std::nullopt;
   }
-  const std::chrono::year_month_day date(std::chrono::year(static_cast<int>(year)),
-                                         std::chrono::month(static_cast<unsigned>(month)),
-                                         std::chrono::day(static_cast<unsigned>(day)));
+  const auto number = [&](Part part) { return std::atoll(parts[part].str().c_str()); };
+  const auto fraction = (parts[kFraction].str() + "000000000").substr(0, 9);
+  const std::int64_t time_ns =
+      ((number(kHours) * 60 + number(kMinutes)) * 60 + number(kSeconds)) * kSecond_ns +
+      std::atoll(fraction.c_str());
+  const bool has_zone = parts[kUtc].matched || parts[kSign].matched;
+  if (!parts[kYear].matched) {
+    return parts[kSign].matched
+               ? std::nullopt
+               : std::optional(next_time_of_day(time_ns, parts[kUtc].matched, now_ns));
+  }
+  const std::chrono::year_month_day date(std::chrono::year(static_cast<int>(number(kYear))),
+                                         std::chrono::month(static_cast<unsigned>(number(kMonth))),
+                                         std::chrono::day(static_cast<unsigned>(number(kDay))));
   constexpr std::int64_t kFirstYear = 1970;
   constexpr std::int64_t kLastYear = 2200;  // nanoseconds since the epoch fit until 2262
-  if (!date.ok() || year < kFirstYear || year > kLastYear) {
+  if (!has_zone || !date.ok() || number(kYear) < kFirstYear || number(kYear) > kLastYear) {
     return std::nullopt;
   }
+  const std::int64_t offset_s = (number(kZoneHours) * 60 + number(kZoneMinutes)) * 60;
   const std::int64_t days = std::chrono::sys_days(date).time_since_epoch().count();
-  return (days * kDay_s - offset_s) * kSecond_ns + time_ns;
+  return (days * kDay_s - (parts[kSign] == "-" ? -offset_s : offset_s)) * kSecond_ns + time_ns;
 }
 
 }  // namespace
 
 std::optional<std::int64_t> parse_moment(std::string_view text, std::int64_t now_ns,
                                          std::string& error) {
-  std::optional<std::int64_t> moment_ns;
-  if (text.starts_with('+')) {
-    moment_ns = from_now(text.substr(1), now_ns);
-  } else {
-    moment_ns = next_time_of_day(Reader(text), now_ns);
-    if (!moment_ns) {
-      moment_ns = date_and_time(Reader(text));
-    }
-  }
+  const auto moment_ns = text.starts_with('+') ? from_now(text.substr(1), now_ns)
+                                               : by_the_clock(std::string(text), now_ns);
   constexpr std::int64_t kMostAhead_ns = 30 * kDay_s * kSecond_ns;
   if (!moment_ns) {
     error =

@@ -97,11 +97,7 @@ std::string finding_as_json(const WatchFinding& finding, const Verdict& verdict,
   add_ranks("idle_ranks", finding.idle_ranks);
   json.texts("hosts", printable_texts(finding.hosts));
   json.text("function", launch::printable(finding.function));
-  if (finding.seq) {
-    json.integer("seq", *finding.seq);
-  } else {
-    json.null("seq");
-  }
+  json.integer("seq", finding.seq);
   json.number("seconds", finding.seconds, kDecimals);
   json.number("percent_of_time", finding.percent_of_time, kDecimals);
   json.texts("verdict", printable_texts(verdict.sentences));

@@ -2,11 +2,11 @@
 #include "live/watch/watcher.h"
 
 #include <algorithm>
-#include <numeric>
+#include <array>
+#include <cstddef>
 
 #include "analyzer/report/document/numbers.h"
 #include "launch/text.h"
-#include "plugin/assemble/operation_name.h"
 
 namespace ringside::live {
 namespace {
@@ -32,13 +32,6 @@ std::string ranks_text(const std::vector<std::int64_t>& ranks) {
   }
   return shown == ranks.size() ? text
                                : text + " and " + std::to_string(ranks.size() - shown) + " more";
-}
-
-// "AllReduce #7"
-std::string operation_text(const WatchFinding& finding) {
-  const std::string function = launch::printable(finding.function);
-  return finding.seq ? assemble::numbered(function, static_cast<std::uint64_t>(*finding.seq))
-                     : function;
 }
 
 std::string hosts_text(const std::vector<std::string>& hosts) {
@@ -84,21 +77,8 @@ Late find_late_ranks(const std::vector<RankTime>& sorted, double window_s) {
 }  // namespace
 
 const char* name_of(WatchFinding::Kind kind) {
-  switch (kind) {
-    case WatchFinding::Kind::kStuck:
-      return "stuck";
-    case WatchFinding::Kind::kVerdict:
-      return "verdict";
-    case WatchFinding::Kind::kLate:
-      return "late";
-    case WatchFinding::Kind::kDied:
-      return "died";
-    case WatchFinding::Kind::kSilent:
-      return "silent";
-    case WatchFinding::Kind::kStartUp:
-      return "start_up";
-  }
-  return "";
+  constexpr std::array kNames = {"stuck", "verdict", "late", "died", "silent", "start_up"};
+  return kNames[static_cast<std::size_t>(kind)];
 }
 
 std::vector<WatchFinding> Watcher::look(const Chosen& chosen, const LiveProcesses& processes,
@@ -167,8 +147,8 @@ void Watcher::find_stuck(const Communicators& communicators, std::vector<WatchFi
       if (told != stuck_.end()) {
         WatchFinding& over = found.emplace_back(std::move(told->second));
         over.ends = true;
-        over.sentence =
-            operation_text(over) + " of communicator " + over.communicator + " has gone on.";
+        over.sentence = operation_text(over.function, over.seq) + " of communicator " +
+                        over.communicator + " has gone on.";
         stuck_.erase(told);
       }
       continue;
@@ -181,8 +161,8 @@ void Watcher::find_stuck(const Communicators& communicators, std::vector<WatchFi
     finding.seconds = static_cast<double>(oldest_ns) / kNsPerSecond;
     finding.sentence = report::capitalised(ranks_text(finding.ranks)) + hosts_text(finding.hosts) +
                        (finding.ranks.size() == 1 ? " has" : " have") + " waited in " +
-                       operation_text(finding) + " of communicator " + finding.communicator +
-                       " for " + report::fixed(*finding.seconds, 1) + " s.";
+                       operation_text(finding.function, finding.seq) + " of communicator " +
+                       finding.communicator + " for " + report::fixed(*finding.seconds, 1) + " s.";
     if (!finding.idle_ranks.empty()) {
       std::sort(finding.idle_ranks.begin(), finding.idle_ranks.end());
       finding.idle_hosts.assign(idle_hosts.begin(), idle_hosts.end());

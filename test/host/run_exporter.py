@@ -21,6 +21,7 @@ import time
 
 import expected
 from exporter_forged import check_forged
+from exporter_inspector import check_inspector
 from exporter_otlp import check_otlp
 from exporter import Exporter, Failure, Prometheus, get, require, samples, wait_for
 
@@ -38,11 +39,12 @@ def state_and_parent(pid):
 class Jobs:
     """Processes that have made their last operation and wait."""
 
-    def __init__(self, options, place):
+    def __init__(self, options, place, **environment):
         self.options = options
         self.place = place
+        self.environment = environment
         self.rings = place / "rings"
-        self.rings.mkdir()
+        self.rings.mkdir(parents=True, exist_ok=True)
         self.files = sorted(pathlib.Path(options.recording).glob("*.jsonl.gz"))[:2]
         self.recordings = [expected.Recording(file) for file in self.files]
         self.processes = [self.begin(rank) for rank in range(2)]
@@ -60,7 +62,8 @@ class Jobs:
                        if not key.startswith("RINGSIDE_")}
         environment.update(RANK=str(rank), RINGSIDE_DIR=str(self.place / "traces"),
                            RINGSIDE_RING_DIR=str(self.rings), RINGSIDE_RING_BYTES="32M",
-                           RINGSIDE_EVENTS="all", RINGSIDE_LOG=str(self.place / f"log{rank}"))
+                           RINGSIDE_EVENTS="all", RINGSIDE_LOG=str(self.place / f"log{rank}"),
+                           **self.environment)
         calls = len(self.recordings[rank].calls) * REPEAT
         return subprocess.Popen([self.options.host, "--plugin", self.options.plugin, "--repeat",
                                  str(REPEAT), "--sleep-at", f"{calls}:{HOLD_S}",
@@ -214,9 +217,12 @@ def check_command_line(options, address):
     status, said = run("--ring-dir", "/no/such/place")
     require(status == 3 and "/no/such/place: there is no such directory" in said, said)
     for wrong in (("--listen", "localhost:9401"), ("--timeout", "0"), ("--listen", "70000"),
-                  ("--otlp", "collector:4318"), ("--otlp", "env")):
+                  ("--otlp", "collector:4318"), ("--otlp", "env"), ("--inspector", "/no/such/place"),
+                  ("--inspector", f"unix:/{'long/' * 40}"), ("--inspector", options.ringside)):
         status, said = run(*wrong)
         require(status == 2, f"{wrong}: {status}: {said}")
+        require(wrong[0] != "--inspector" or f"--inspector: {wrong[1].removeprefix('unix:')}" in said,
+                said)
 
 
 def main():
@@ -239,6 +245,8 @@ def main():
             else:
                 print("Prometheus is not installed: not asked")
             check_otlp(options, jobs)
+            check_inspector(options, lambda at: Jobs(options, at, RINGSIDE_MAX_BYTES="8M"),
+                            place / "inspector")
             check_forged(jobs, exporter, check_with_promtool)
             check_command_line(options, exporter.address)
             check_others(jobs, exporter.address, exporter)

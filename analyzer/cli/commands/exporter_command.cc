@@ -1,17 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <array>
 #include <chrono>
+#include <condition_variable>
 #include <csignal>
 #include <cstdint>
-#include <cstdio>
-#include <ctime>
+#include <functional>
 #include <memory>
+#include <mutex>
 #include <optional>
+#include <stop_token>
 #include <string>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <thread>
 #include <unistd.h>
 #include <utility>
+#include <vector>
 
 #include "analyzer/cli/commands.h"
 #include "analyzer/cli/launch.h"
@@ -20,6 +23,7 @@
 #include "analyzer/cli/output.h"
 #include "live/metrics/exporter.h"
 #include "live/metrics/finding_metrics.h"
+#include "live/metrics/inspector_feed.h"
 #include "live/metrics/metrics_server.h"
 
 namespace ringside::cli {
@@ -28,7 +32,7 @@ namespace {
 struct ExporterOptions {
   std::string listen = "127.0.0.1:9401";
   std::string ring_directory;
-  std::string otlp;
+  std::string otlp, inspector;
   double timeout_s = 2;
   bool is_watching = false;
   live::Watcher::Options limits;
@@ -38,8 +42,7 @@ struct ExporterOptions {
 
 constexpr char kExporterExample[] =
     "This command serves the metrics of all processes with the plugin on this host, at one port, "
-    "to "
-    "Prometheus, the OpenTelemetry Collector or whatever reads their format. It asks the "
+    "to Prometheus, the OpenTelemetry Collector or whatever reads their format. It asks the "
     "processes through their control sockets at each scrape; it may be started before, while and "
     "after jobs run, and delays nothing. As root it asks the processes of all users, else "
     "those of its own user. docs/live-metrics.md lists the metrics; examples/exporter has a "
@@ -52,39 +55,32 @@ constexpr char kExporterExample[] =
     "Examples:\n"
     "  ringside exporter\tthen: curl http://127.0.0.1:9401/metrics\n"
     "  ringside exporter --listen 0.0.0.0:9401\tfor a Prometheus on another host\n"
-    "  ringside exporter --otlp http://otel:4318\tthe OpenTelemetry Collector, without a "
-    "scrape\n"
+    "  ringside exporter --otlp http://otel:4318\tto a collector, without a scrape\n"
+    "  ringside exporter --inspector /var/log/nccl\tlines of NCCL Inspector, for its collectors\n"
     "  ringside exporter --watch --slurm 4711\tand what goes wrong on all hosts of a job\n"
     "  ringside exporter --ring-dir /run/ringside\tjobs that have "
     "RINGSIDE_RING_DIR=/run/ringside\n";
 
-// Blocks the signals before any thread is made, so that each inherits it and only wait() sees them.
-class EndSignals {
- public:
-  EndSignals() {
-    sigemptyset(&set_);
-    for (const int number : {SIGINT, SIGTERM, SIGHUP}) {
-      sigaddset(&set_, number);
-    }
-    sigprocmask(SIG_BLOCK, &set_, nullptr);
+// Before any thread is made, so that each inherits it and only sigwait() sees them.
+sigset_t block_end_signals() {
+  sigset_t ends;
+  sigemptyset(&ends);
+  for (const int number : {SIGINT, SIGTERM, SIGHUP}) {
+    sigaddset(&ends, number);
   }
-  /// True if one has come within this time.
-  bool wait(std::chrono::milliseconds time) const {
-    const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(time);
-    const timespec limit = {seconds.count(), (time - seconds).count() * 1'000'000};
-    return sigtimedwait(&set_, nullptr, &limit) > 0;
-  }
+  sigprocmask(SIG_BLOCK, &ends, nullptr);
+  return ends;
+}
 
- private:
-  sigset_t set_{};
-};
+std::chrono::milliseconds milliseconds_of(double seconds) {
+  return std::chrono::milliseconds(static_cast<std::int64_t>(seconds * 1000));
+}
 
 live::FindingMetrics::Options watching(const ExporterOptions& options, const live::Choice& local,
                                        std::string& error) {
   live::FindingMetrics::Options made;
   made.choice = local;
   made.limits = options.limits;
-  made.interval = std::chrono::milliseconds(static_cast<std::int64_t>(options.interval_s * 1000));
   if (options.hosts.are_given()) {
     made.choice = live::Choice();
     made.choice.hosts = live::find_hosts(options.hosts, error);
@@ -95,26 +91,32 @@ live::FindingMetrics::Options watching(const ExporterOptions& options, const liv
   return made;
 }
 
-// Sends the metrics again and again until a signal comes. A failure is said once, until it is
-// another failure, or none.
-void send_metrics(const OtlpTarget& target, live::Exporter& exporter, const EndSignals& signals) {
-  constexpr std::chrono::milliseconds kPause(20);
-  std::string said;
-  do {
-    live::HostCommand command = target.command;
-    command.input = exporter.scrape(live::MetricsForm::kOtlp, target.resource);
-    live::RunningCommand sending(std::move(command), target.timeout);
-    while (!sending.has_ended()) {
-      if (signals.wait(kPause)) {
-        return;
+// Works again and again. What keeps it from that is said once, until it is something else, or
+// nothing.
+std::jthread repeat(std::string option, std::chrono::milliseconds interval,
+                    std::function<std::string(const std::stop_token&)> work) {
+  return std::jthread([=](const std::stop_token& stop) {
+    std::mutex mutex;
+    std::condition_variable_any stopped;
+    std::string said;
+    while (!stop.stop_requested()) {
+      const std::string trouble = work(stop);
+      if (!trouble.empty() && trouble != said) {
+        print_launch_notes("exporter", {option + ": " + trouble});
       }
+      said = trouble;
+      std::unique_lock lock(mutex);
+      stopped.wait_for(lock, stop, interval, [] { return false; });
     }
-    const std::string& error = sending.command().error;
-    if (!error.empty() && error != said) {
-      print_launch_notes("exporter", {"--otlp: curl " + error});
-    }
-    said = error;
-  } while (!signals.wait(target.interval));
+  });
+}
+
+std::string send_metrics(const OtlpTarget& target, live::Exporter& exporter,
+                         const std::stop_token& stop) {
+  std::vector<live::HostCommand> sending = {target.command};
+  sending[0].input = exporter.scrape(live::MetricsForm::kOtlp, target.resource);
+  live::run_all(sending, 1, target.timeout, stop);
+  return sending[0].error.empty() ? "" : "curl " + sending[0].error;
 }
 
 // Each process that is asked takes one, and so does each client.
@@ -127,15 +129,13 @@ void allow_all_descriptors() {
 }
 
 ExitStatus run_exporter(const ExporterOptions& options) {
-  constexpr std::chrono::hours kLong(1);
-  const EndSignals signals;
+  const sigset_t ends = block_end_signals();
   allow_all_descriptors();
-  const auto address = live::parse_listen_address(options.listen);
+  // It was checked with the command line.
+  const live::ListenAddress address =
+      live::parse_listen_address(options.listen).value_or(live::ListenAddress());
   live::Choice choice;
   choice.ring_directory = options.ring_directory;
-  if (!address) {
-    return kExitUsage;  // it was checked with the command line
-  }
   complete_choice(choice);
   live::Exporter::Options how;
   how.parents = choice.parents();
@@ -150,42 +150,64 @@ ExitStatus run_exporter(const ExporterOptions& options) {
     }
     places += (places.empty() ? "" : " or ") + parent;
   }
-  how.timeout = std::chrono::milliseconds(static_cast<std::int64_t>(options.timeout_s * 1000));
+  how.timeout = milliseconds_of(options.timeout_s);
   how.all_users = geteuid() == 0;
+  std::string error;
   std::optional<live::FindingMetrics> findings;
-  if (options.is_watching || options.hosts.are_given()) {
-    std::string error = options.is_watching ? "" : "hosts are asked with --watch only";
-    live::FindingMetrics::Options watched =
-        error.empty() ? watching(options, choice, error) : live::FindingMetrics::Options();
-    if (!error.empty()) {
-      print_launch_notes("exporter", {error});
-      return kExitUsage;
+  if (options.hosts.are_given() && !options.is_watching) {
+    error = "hosts are asked with --watch only";
+  } else if (options.is_watching) {
+    live::FindingMetrics::Options watched = watching(options, choice, error);
+    if (error.empty()) {
+      how.findings = &findings.emplace(std::move(watched));
     }
-    findings.emplace(std::move(watched));
-    how.findings = &*findings;
   }
-  std::optional<OtlpTarget> otlp;
-  if (!options.otlp.empty()) {
-    std::string error;
+  OtlpTarget otlp;
+  if (error.empty() && !options.otlp.empty()) {
     otlp = otlp_target(options.otlp, error);
-    if (!error.empty()) {
-      print_launch_notes("exporter", {"--otlp: " + error});
-      return kExitUsage;
-    }
+    error.insert(0, error.empty() ? "" : "--otlp: ");
+  }
+  if (error.empty() && !options.inspector.empty()) {
+    error = live::InspectorFeed::check(options.inspector);
+    error.insert(0, error.empty() ? "" : "--inspector: ");
+  }
+  if (!error.empty()) {
+    print_launch_notes("exporter", {error});
+    return kExitUsage;
   }
   live::Exporter exporter(how);
   live::MetricsServer server;
-  if (!server.start(*address, [&](live::MetricsForm form) { return exporter.scrape(form); })) {
+  if (!server.start(address, [&](live::MetricsForm form) { return exporter.scrape(form); })) {
     print_launch_notes("exporter", {"cannot listen at " + options.listen + ": " + server.why()});
     return kExitFindings;
   }
   print_launch_notes("exporter", {"metrics of the processes that have a control socket in " +
                                   places + ": http://" + server.address() + "/metrics"});
-  if (otlp) {
-    send_metrics(*otlp, exporter, signals);
-  } else {
-    while (!signals.wait(kLong)) {
-    }
+  const auto now = std::chrono::system_clock::now().time_since_epoch();
+  live::InspectorFeed feed(options.inspector, std::chrono::nanoseconds(now).count());
+  std::vector<std::jthread> threads;
+  if (!options.inspector.empty()) {
+    threads.push_back(repeat("--inspector", std::chrono::seconds(1), [&](const std::stop_token&) {
+      return feed.look(exporter.statuses());
+    }));
+  }
+  if (findings) {
+    threads.push_back(
+        repeat("--watch", milliseconds_of(options.interval_s), [&](const std::stop_token&) {
+          findings->look();
+          return std::string();
+        }));
+  }
+  if (!options.otlp.empty()) {
+    threads.push_back(repeat("--otlp", otlp.interval, [&](const std::stop_token& stop) {
+      return send_metrics(otlp, exporter, stop);
+    }));
+  }
+  for (int number = 0; sigwait(&ends, &number) != 0;) {
+  }
+  threads.clear();
+  if (!options.inspector.empty()) {
+    feed.look(exporter.statuses());  // once more, for what has come since
   }
   server.stop();
   return kExitOk;
@@ -227,6 +249,11 @@ void add_exporter(CLI::App& app, Chosen& chosen) {
           "Also send the metrics to this collector, http://HOST:4318 or https://..., every "
           "minute (OTLP, JSON); env: to OTEL_EXPORTER_OTLP_ENDPOINT. It needs curl")
       ->type_name("URL");
+  command
+      ->add_option("--inspector", options->inspector,
+                   "Also write each finished operation as NCCL Inspector does: into files of this "
+                   "directory, or to a socket, unix:PATH")
+      ->type_name("DIR");
   command->add_flag("--watch", options->is_watching,
                     "Also serve what `ringside watch` finds, here or on several hosts");
   add_watch_limits(*command, options->limits, options->interval_s);

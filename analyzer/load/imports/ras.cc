@@ -185,10 +185,9 @@ std::string read_text(std::string_view text, model::Ras& ras) {
   return has_headings ? "" : "no whole answer of RAS: it ends before it says what is wrong";
 }
 
-// "HOST:PID NCCL DIAG [INFO] ECC: ... on rank(s) {1,3} ... in comm 0x1234". Other lines of a
-// process's output may stand between these.
+// "HOST:PID NCCL DIAG [INFO] ECC: ... on rank(s) {1,3} ... in comm 0x1234", or "p2p: ... srcRank=0
+// dstRank=1". Other lines of a process's output may stand between these.
 model::RasDiagnostic read_diagnostic(std::string_view text) {
-  constexpr std::string_view kRanks = "rank(s) ";
   constexpr std::string_view kComm = "comm 0x";
   model::RasDiagnostic diagnostic;
   const std::size_t colon = std::min(text.find(": "), text.size());
@@ -200,17 +199,16 @@ model::RasDiagnostic read_diagnostic(std::string_view text) {
         "0x" + std::string(hash.substr(
                    0, std::min(hash.find_first_not_of("0123456789abcdef"), hash.size())));
   }
-  if (const std::size_t at = text.find(kRanks); at < text.size()) {
-    std::string_view ranks = text.substr(at + kRanks.size());
-    ranks = ranks.substr(ranks.starts_with('{') ? 1 : 0);
-    diagnostic.ranks = model::numbers_in(ranks.substr(0, ranks.find_first_not_of("0123456789,")));
+  for (const std::string_view begin : {"rank(s) ", "srcRank=", "dstRank="}) {
+    const std::size_t at = text.find(begin);
+    const std::string_view ranks = at == text.npos ? "" : text.substr(at + begin.size());
+    const auto found = model::numbers_in(ranks.substr(0, ranks.find_first_of("} ")));
+    diagnostic.ranks.insert(diagnostic.ranks.end(), found.begin(), found.end());
   }
   return diagnostic;
 }
 
 std::string read_diagnostics(std::string_view text, model::Ras& ras) {
-  constexpr std::string_view kPassed = "[OK]";
-  constexpr std::string_view kReview = "[INFO]";
   ras.is_diagnostics = true;
   bool is_whole = false;
   for (std::size_t at = 0; at < text.size();) {
@@ -222,16 +220,17 @@ std::string read_diagnostics(std::string_view text, model::Ras& ras) {
       continue;
     }
     line.remove_prefix(tag + kDiagnostics.size());
-    if (line.starts_with(kPassed)) {
+    if (line.starts_with("[OK]")) {
       ++ras.checks_passed;
-    } else if (line.starts_with(kReview)) {
-      line.remove_prefix(kReview.size());
+    } else if (line.starts_with('[')) {  // [INFO], and what later releases may say
+      line.remove_prefix(line.starts_with("[INFO]") ? line.find(']') + 1 : 0);
       line.remove_prefix(std::min(line.find_first_not_of(' '), line.size()));
       ras.diagnostics.push_back(read_diagnostic(line));
     }
-    is_whole = is_whole || line.starts_with("RAS diagnostics completed");
+    is_whole = is_whole || line.starts_with("RAS diagnostics completed") ||
+               line.starts_with("NCCL diagnostics completed");  // of NCCL_RUN_DIAGNOSTICS=1
   }
-  return is_whole ? "" : "no whole report of RAS diagnostics: its last line is not there";
+  return is_whole ? "" : "no whole report of diagnostics: its last line is not there";
 }
 
 // The answer from its first line on; empty if there is none. Lines of others may be before it, as
@@ -277,6 +276,7 @@ std::string read_ras(std::string_view text, model::Ras& ras) {
     return read_json(begin.empty() ? std::string_view(plain) : begin, ras);
   }
   return plain.find(kDiagnostics) != plain.npos ? read_diagnostics(plain, ras)
+         : plain.starts_with("BUSY")            ? "RAS was busy with other diagnostics: ask again"
                                                 : "no answer of RAS, neither its text nor its JSON";
 }
 

@@ -96,10 +96,6 @@ void JsonWriter::number(std::string_view key, const std::optional<double>& value
   raw(key, value && std::isfinite(*value) ? fixed(*value, decimals) : "null");
 }
 
-void JsonWriter::integer(std::string_view key, const std::optional<std::uint64_t>& value) {
-  raw(key, value ? std::to_string(*value) : "null");
-}
-
 void JsonWriter::begin_output(std::uint64_t schema_version, std::string_view command) {
   begin_object();
   integer("schema_version", schema_version);

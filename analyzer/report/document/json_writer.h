@@ -30,11 +30,14 @@ class JsonWriter {
   void integer(std::string_view key, Integer value) {
     raw(key, std::to_string(value));
   }
+  template <std::integral Integer>
+  void integer(std::string_view key, const std::optional<Integer>& value) {
+    raw(key, value ? std::to_string(*value) : "null");
+  }
   void boolean(std::string_view key, bool value) { raw(key, value ? "true" : "false"); }
   void null(std::string_view key) { raw(key, "null"); }
   /// With that many decimals; null where it is not known, or not finite.
   void number(std::string_view key, const std::optional<double>& value, int decimals);
-  void integer(std::string_view key, const std::optional<std::uint64_t>& value);
   /// An array of them.
   template <typename Texts>
   void texts(std::string_view key, const Texts& values) {

@@ -248,14 +248,27 @@ def by_pid(metrics):
     return found
 
 
+def figures(setup, *paths):
+    """Counts and times of collectives, by `ringside summary`. Inspector rounds to microseconds."""
+    out = json.loads(setup.run_analyzer("summary", "--format", "json", *paths, expected=(0, 1, 4)))
+    return {(row["function"], row["bytes"]): (row["count"], row["time_median_us"], *(
+        row["wall"][f"{part}_us"] for part in ("min", "median", "max")))
+            for communicator in out["communicators"] for row in communicator["rows"]
+            if row["times_from"] == "gpu" and not row["is_grouped"] and "SendRecv" not in row["function"]}
+
+
 def exported(setup):
     """Four ranks on two hosts, of which each has two processes. One is stuck, so that the sums stand
-    still: Prometheus has, for each process, what its rank logged that it called."""
+    still: Prometheus has, for each process, what its rank logged that it called, and the lines for NCCL
+    Inspector's collectors give the figures of the traces."""
     if not shutil.which("prometheus"):
         print("Prometheus is not installed: the text is read without it")
     job = Job(setup, "--scenario", "train", "--iterations", "1000", "--stuck-rank", "1",
-              "--stuck-at", "200", "--ranks-per-host", "2", ranks=RANKS, timeout=200)
-    served = http.Exporter(setup.analyzer, setup.rings, "--timeout", "5")
+              "--stuck-at", "200", "--ranks-per-host", "2", ranks=RANKS, timeout=200,
+              RINGSIDE_EVENTS="default,kernel")
+    lines = setup.directory / "inspector"
+    lines.mkdir()
+    served = http.Exporter(setup.analyzer, setup.rings, "--timeout", "5", "--inspector", lines)
     prometheus = http.Prometheus(setup.directory, [served.address]) if shutil.which(
         "prometheus") else None
 
@@ -291,6 +304,12 @@ def exported(setup):
             prometheus.end()
         status = served.end()
     check(status == 0, f"the exporter ended with {status}")
+    own, fed = figures(setup, setup.directory / "traces"), figures(setup, *lines.iterdir())
+    check(own.keys() == fed.keys() and len(own) >= 3, f"{own}\n{fed}")
+    for what, (count, *times_us) in own.items():
+        check(count == fed[what][0] > 10 and all(
+            abs(a - b) <= 1 for a, b in zip(times_us, fed[what][1:])), f"{what}: {own} {fed}")
+    print_facts(figures={f"{func} {size}": values for (func, size), values in fed.items()})
     print_facts(called=called, bytes_of_a_scrape=len(text))
 
 

@@ -9,7 +9,6 @@
 #include <utility>
 #include <vector>
 
-#include "live/hosts/host_commands.h"
 #include "live/hosts/slow_hosts.h"
 #include "live/metrics/finding_outlet.h"
 #include "test/unit/catch.h"
