@@ -2,14 +2,14 @@
 #include "launch/isolated.h"
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
 #include <chrono>
 #include <csignal>
 #include <cstring>
+#include <ctime>
 #include <fcntl.h>
-#include <poll.h>
 #include <sstream>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -30,74 +30,45 @@ void silence() {
   }
 }
 
-// Reads until the child closes its end, the time is over, or it is too much.
-bool read_answer(int file, std::string& text) {
-  const auto deadline = Clock::now() + std::chrono::seconds(kMostChild_s);
-  std::array<char, 4096> part{};
-  while (text.size() < kMostAnswer_bytes) {
-    const auto left =
-        std::chrono::duration_cast<std::chrono::milliseconds>(deadline - Clock::now()).count();
-    pollfd ready{file, POLLIN, 0};
-    const int got = poll(&ready, 1, static_cast<int>(std::max<std::int64_t>(left, 0)));
-    if (got < 0 && errno == EINTR) {
-      continue;
-    }
-    if (got <= 0) {
-      return false;
-    }
-    const ssize_t size = read(file, part.data(), part.size());
-    if (size < 0 && errno == EINTR) {
-      continue;
-    }
-    if (size <= 0) {
-      return true;
-    }
-    text.append(part.data(), static_cast<std::size_t>(size));
-  }
-  return true;
-}
-
-// `child` has the pipe's end to write to, and its result is the exit status.
+// What `child` writes to the file that it gets is the answer, its result is the exit status.
 Answer ask(const std::function<int(int)>& child) {
+  constexpr timespec kPause{0, 2'000'000};
   Answer answer;
-  std::array<int, 2> ends{};
-  if (pipe2(ends.data(), O_CLOEXEC) != 0) {
-    answer.error = std::string("no pipe: ") + std::strerror(errno);
-    return answer;
-  }
-  const pid_t pid = fork();
+  const int file = memfd_create("ringside", MFD_CLOEXEC);
+  const pid_t pid = file < 0 ? -1 : fork();
   if (pid == 0) {
-    close(ends[0]);
     setpgid(0, 0);  // so that what it starts ends with it
     silence();
     // _exit: neither destructors of what was loaded nor our own buffers.
-    _exit(child(ends[1]));
+    _exit(child(file));
   }
-  close(ends[1]);
   if (pid < 0) {
     answer.error = std::string("no process: ") + std::strerror(errno);
-    close(ends[0]);
+    close(file);
     return answer;
   }
-  std::string text;
-  const bool is_in_time = read_answer(ends[0], text);
-  std::istringstream lines(text);
-  for (std::string line; std::getline(lines, line);) {
-    answer.lines.push_back(line);
-  }
-  close(ends[0]);
-  if (!is_in_time) {
-    kill(-pid, SIGKILL);
-  }
+  const auto deadline = Clock::now() + std::chrono::seconds(kMostChild_s);
   int status = 0;
-  while (waitpid(pid, &status, 0) < 0 && errno == EINTR) {
+  pid_t ended = 0;
+  while ((ended = waitpid(pid, &status, WNOHANG)) == 0 && Clock::now() < deadline) {
+    nanosleep(&kPause, nullptr);
   }
-  if (!is_in_time) {
+  if (ended == 0) {
+    kill(-pid, SIGKILL);
+    waitpid(pid, nullptr, 0);
     answer.error = "it did not answer in " + std::to_string(kMostChild_s) + " s";
   } else if (WIFSIGNALED(status)) {
     answer.error = "it crashed (signal " + std::to_string(WTERMSIG(status)) + ")";
   } else if (WEXITSTATUS(status) != 0) {
     answer.error = "it ended with status " + std::to_string(WEXITSTATUS(status));
+  }
+  std::string text(kMostAnswer_bytes, '\0');
+  const ssize_t size = pread(file, text.data(), text.size(), 0);
+  text.resize(size > 0 ? static_cast<std::size_t>(size) : 0);
+  close(file);
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);) {
+    answer.lines.push_back(line);
   }
   return answer;
 }

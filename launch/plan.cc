@@ -46,18 +46,24 @@ std::optional<int> task_of(const GetVariable& get) {
   return std::nullopt;
 }
 
+// The first of these that reports of a broadcast the call alone; nullptr: none does.
+const NcclLibrary* find_affected(const std::vector<NcclLibrary>& nccl) {
+  const auto found = std::find_if(nccl.begin(), nccl.end(), [](const NcclLibrary& library) {
+    return hides_broadcasts(library.version);
+  });
+  return found == nccl.end() ? nullptr : &*found;
+}
+
 // The variable makes NCCL schedule grouped broadcasts as it did before 2.29.2.
 void choose_broadcasts(const GetVariable& get, const std::vector<NcclLibrary>& nccl, Plan& plan) {
   constexpr char kName[] = "NCCL_ALLGATHERV_ENABLE";
-  const auto affected = std::find_if(nccl.begin(), nccl.end(), [](const NcclLibrary& library) {
-    return hides_broadcasts(library.version);
-  });
+  const NcclLibrary* const affected = find_affected(nccl);
   const bool is_known = std::any_of(nccl.begin(), nccl.end(),
                                     [](const NcclLibrary& library) { return library.version > 0; });
   if (get(kName) != nullptr) {
     return;
   }
-  if (affected != nccl.end()) {
+  if (affected != nullptr) {
     plan.choices.push_back({kName, "0"});
     plan.notes.push_back("NCCL " + version_text(affected->version) + " (" + affected->path +
                          "): " + kName +
@@ -72,12 +78,9 @@ void choose_broadcasts(const GetVariable& get, const std::vector<NcclLibrary>& n
 // With these variables, and recording from the first communicator on, kernel channels cannot hurt.
 void choose_kernels(const PlanOptions& options, const GetVariable& get, bool starts,
                     const std::vector<NcclLibrary>& nccl, Plan& plan) {
-  const auto affected = std::find_if(nccl.begin(), nccl.end(), [](const NcclLibrary& library) {
-    return hides_broadcasts(library.version);
-  });
+  const NcclLibrary* const affected = find_affected(nccl);
   const bool is_chosen = !options.events.empty() || get("RINGSIDE_EVENTS") != nullptr;
-  if (!options.with_kernels || is_chosen || options.start_off || !starts ||
-      affected == nccl.end()) {
+  if (!options.with_kernels || is_chosen || options.start_off || !starts || affected == nullptr) {
     return;
   }
   std::string safe;

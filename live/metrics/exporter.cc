@@ -26,15 +26,9 @@ struct OfUser {
   std::size_t directories = 0, processes = 0;
 };
 
-std::size_t count(const std::vector<Exchange>& asked, Silence silence) {
-  return static_cast<std::size_t>(
-      std::count_if(asked.begin(), asked.end(),
-                    [&](const Exchange& exchange) { return exchange.silence == silence; }));
-}
-
 }  // namespace
 
-std::vector<Exchange> Exporter::ask(const Request& request, States& states) const {
+std::vector<Exchange> Exporter::ask(const Request& request, Counts& states) const {
   std::vector<Exchange> asked;
   std::map<uid_t, OfUser> of_users;
   for (const std::string& parent : options_.parents) {
@@ -45,11 +39,11 @@ std::vector<Exchange> Exporter::ask(const Request& request, States& states) cons
       }
       OfUser& of = of_users[endpoint.uid];
       if (++of.directories > kMostDirectories) {
-        ++states.left_out;
+        ++states["left_out"];
       } else if (launch::holder_of(endpoint.path).state == launch::RingHolder::State::kDead) {
-        ++states.dead;
+        ++states["dead"];
       } else if (++of.processes > kMostProcesses) {
-        ++states.left_out;
+        ++states["left_out"];
       } else {
         Exchange& exchange = asked.emplace_back();
         exchange.endpoint = std::move(endpoint);
@@ -63,7 +57,7 @@ std::vector<Exchange> Exporter::ask(const Request& request, States& states) cons
 }
 
 std::vector<Reply> Exporter::statuses() const {
-  States states;
+  Counts states;
   const std::vector<Exchange> asked = ask(Request("status"), states);
   std::vector<Reply> replies(asked.size());
   std::transform(asked.begin(), asked.end(), replies.begin(), read_reply);
@@ -72,7 +66,7 @@ std::vector<Reply> Exporter::statuses() const {
 
 std::string Exporter::scrape(MetricsForm form, std::string_view resource) {
   const Clock::time_point begin = Clock::now();
-  States states;
+  Counts states = {{"answered", 0}, {"dead", 0}, {"failed", 0}, {"left_out", 0}, {"no_socket", 0}};
   const std::vector<Exchange> asked = ask(Request("live").integer("series", 1), states);
   const auto now = std::chrono::system_clock::now().time_since_epoch();
   MetricsPage page(
@@ -80,52 +74,45 @@ std::string Exporter::scrape(MetricsForm form, std::string_view resource) {
       static_cast<std::uint64_t>(std::chrono::duration_cast<std::chrono::nanoseconds>(now).count()),
       resource);
   std::set<std::string> known;
+  const auto fail = [&](std::string_view reason) {
+    const std::lock_guard lock(mutex_);
+    ++errors_[reason];
+    ++states["failed"];
+  };
   for (const Exchange& exchange : asked) {
-    if (exchange.silence == Silence::kTimeout) {
-      ++errors_[kTimeout];
-    } else if (exchange.silence == Silence::kTrouble || exchange.silence == Silence::kForbidden) {
-      ++errors_[kTrouble];
-    } else if (exchange.silence == Silence::kNone) {
-      const Reply reply = read_reply(exchange);
-      const auto metrics = ProcessMetrics::read(reply, exchange.endpoint.uid);
-      if (!metrics) {
-        ++errors_[kRefused];
-      } else if (!known.insert(metrics->labels()).second) {
-        ++errors_[kDouble];
-      } else {
-        metrics->add_to(page, events_);
-        ++states.answered;
-      }
+    if (exchange.silence == Silence::kDead || exchange.silence == Silence::kNoSocket) {
+      ++states[exchange.silence == Silence::kDead ? "dead" : "no_socket"];
+    } else if (exchange.silence != Silence::kNone) {
+      fail(exchange.silence == Silence::kTimeout ? "timeout" : "trouble");
+    } else if (const auto metrics =
+                   ProcessMetrics::read(read_reply(exchange), exchange.endpoint.uid);
+               !metrics) {
+      fail("refused");
+    } else if (!known.insert(metrics->labels()).second) {
+      fail("double");
+    } else {
+      metrics->add_to(page, events_);
+      ++states["answered"];
     }
   }
   if (options_.findings != nullptr) {
     options_.findings->add_to(page);
   }
-  const std::size_t dead = count(asked, Silence::kDead);
-  states.no_socket = count(asked, Silence::kNoSocket);
-  states.failed = asked.size() - states.answered - dead - states.no_socket;
-  states.dead += dead;
   add_own(states, std::chrono::duration<double>(Clock::now() - begin).count(), page);
   return page.text();
 }
 
-void Exporter::add_own(const States& states, double seconds, MetricsPage& page) const {
+void Exporter::add_own(const Counts& states, double seconds, MetricsPage& page) {
   page.family("ringside_exporter_processes", "gauge",
               "Ring directories that this scrape has found, by the state of their process.");
-  const auto state = [&](std::string_view name, std::size_t processes) {
-    page.sample(label("state", name), std::uint64_t{processes});
-  };
-  state("answered", states.answered);
-  state("dead", states.dead);
-  state("failed", states.failed);
-  state("left_out", states.left_out);
-  state("no_socket", states.no_socket);
+  for (const auto& [state, processes] : states) {
+    page.sample(label("state", state), processes);
+  }
   page.family("ringside_exporter_errors", "counter",
               "Live processes that gave no metrics, summed over all scrapes.");
-  constexpr std::array<std::string_view, kErrors> kReasons = {"timeout", "refused", "trouble",
-                                                              "double"};
-  for (std::size_t i = 0; i < kErrors; ++i) {
-    page.sample(label("reason", kReasons[i]), errors_[i].load());
+  const std::lock_guard lock(mutex_);
+  for (const auto& [reason, errors] : errors_) {
+    page.sample(label("reason", reason), errors);
   }
   page.family("ringside_exporter_scrape_duration_seconds", "gauge",
               "Time that this scrape took to ask the processes.");

@@ -4,11 +4,10 @@
 #ifndef RINGSIDE_ANALYZER_LIVE_EXPORTER_H
 #define RINGSIDE_ANALYZER_LIVE_EXPORTER_H
 
-#include <array>
-#include <atomic>
 #include <chrono>
-#include <cstddef>
 #include <cstdint>
+#include <map>
+#include <mutex>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -41,17 +40,14 @@ class Exporter {
   std::vector<Reply> statuses() const;
 
  private:
-  enum Error : std::size_t { kTimeout, kRefused, kTrouble, kDouble, kErrors };
-  /// Ring directories, by the state of their process.
-  struct States {
-    std::size_t answered = 0, dead = 0, failed = 0, left_out = 0, no_socket = 0;
-  };
+  using Counts = std::map<std::string_view, std::uint64_t>;  ///< by state, or by reason
 
-  std::vector<Exchange> ask(const Request& request, States& states) const;
-  void add_own(const States& states, double seconds, MetricsPage& page) const;
+  std::vector<Exchange> ask(const Request& request, Counts& states) const;
+  void add_own(const Counts& states, double seconds, MetricsPage& page);
 
   const Options options_;
-  std::array<std::atomic<std::uint64_t>, kErrors> errors_{};
+  std::mutex mutex_;  ///< for errors_
+  Counts errors_ = {{"timeout", 0}, {"refused", 0}, {"trouble", 0}, {"double", 0}};
   LastEvents events_;
 };
 

@@ -247,21 +247,23 @@ def start_up(place):
     hosts = place.root / "hosts"
     hosts.write_text("node1\nnode2\n", encoding="utf-8")
     way = "sh -c 'test {host} = node1 || exit 9; exec \"$@\"' -"
-    sampled = (f"Rank 5 (process {pids[0]}) was in all 5 samples in load_batch (train.py) (by py-spy; it used ",
-               f"Rank 5 (process {pids[0]}) is in no call of the start-up of NCCL or torch.distributed, in which "
+    # On a busy machine there are fewer samples than five.
+    sampled = (rf"Rank 5 \(process {pids[0]}\) was in all \d samples in load_batch \(train.py\) \(by py-spy; it used ",
+               rf"Rank 5 \(process {pids[0]}\) is in no call of the start-up of NCCL or torch.distributed, in which "
                "1 rank waits")
     path = f"{tools}:{os.environ['PATH']}"
     _, said = place.ringside("hang", "--job", "starting", "--hosts", hosts, "--exec", way, status=3, PATH=path)
-    require(f"rank 5 (pid {pids[0]}, node1), rank 6" in said and all(one in said for one in sampled), said)
+    require(f"rank 5 (pid {pids[0]}, node1), rank 6" in said and
+            all(re.search(one, said) for one in sampled), said)
     out, _ = place.ringside("watch", "--job", "starting", "--hang-seconds", "1", "--until-finding", "--format", "json",
                             status=1, PATH=path)
     found, stacks = map(json.loads, out.splitlines())
     require(found["finding"] == "start_up" and found["sentence"].startswith("None of 2 processes has"), out)
     require(stacks["finding"] == "verdict" and
-            all(any(text in one["text"] for one in stacks["evidence"]) for text in sampled), out)
+            all(any(re.search(text, one["text"]) for one in stacks["evidence"]) for text in sampled), out)
     ranks[1].communicate()
     _, said = place.ringside("hang", "--job", "starting", status=3, PATH=path)
-    require(sampled[0] in said and "waits" not in said and "others" not in said, said)
+    require(re.search(sampled[0], said) and "waits" not in said and "others" not in said, said)
     ranks[0].communicate()
 
 
