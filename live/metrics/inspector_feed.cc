@@ -83,11 +83,11 @@ class InspectorFeed::Lines {
   };
 
   void begin_file(const JsonObject& args) {
-    constexpr std::int64_t kSecond_ns = 1'000'000'000;
+    constexpr std::int64_t kOneSecond_ns = 1'000'000'000;
     constexpr std::int64_t kMost_s = 4'000'000'000;
     const std::string pid = number(args, "pid");
     base_ns_ = std::clamp<std::int64_t>(integer_of(args, "base_time_s").value_or(0), 0, kMost_s) *
-               kSecond_ns;
+               kOneSecond_ns;
     next_segment_ = 0;
     file_name_ = text_of(args, "host") + "-pid" + pid + ".log";
     std::replace(file_name_.begin(), file_name_.end(), '/', '_');

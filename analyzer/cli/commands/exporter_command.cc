@@ -93,8 +93,8 @@ live::FindingMetrics::Options watching(const ExporterOptions& options, const liv
 
 // Works again and again. What keeps it from that is said once, until it is something else, or
 // nothing.
-std::jthread repeat(std::string option, std::chrono::milliseconds interval,
-                    std::function<std::string(const std::stop_token&)> work) {
+std::jthread repeat(const std::string& option, std::chrono::milliseconds interval,
+                    const std::function<std::string(const std::stop_token&)>& work) {
   return std::jthread([=](const std::stop_token& stop) {
     std::mutex mutex;
     std::condition_variable_any stopped;
@@ -102,7 +102,7 @@ std::jthread repeat(std::string option, std::chrono::milliseconds interval,
     while (!stop.stop_requested()) {
       const std::string trouble = work(stop);
       if (!trouble.empty() && trouble != said) {
-        print_launch_notes("exporter", {option + ": " + trouble});
+        print_launch_notes("exporter", {std::string(option).append(": ").append(trouble)});
       }
       said = trouble;
       std::unique_lock lock(mutex);
