@@ -27,7 +27,7 @@ struct Endpoint {
   std::string place() const { return host.empty() ? path : host + ':' + path; }
 };
 
-/// Of ringside.JOB.HOST.PID.START: no part has a dot in it. Empty if there is none of this index.
+/// Returns a part of ringside.JOB.HOST.PID.START, in which no part has a dot; empty if not there.
 std::string_view part_of_stem(std::string_view stem, int index);
 
 /// The ring directories in `parent`, in the order of their names. `error` is why it cannot be read.

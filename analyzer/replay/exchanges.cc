@@ -20,7 +20,8 @@ struct Message {
   auto operator<=>(const Message&) const = default;
 };
 
-// By transfer: one that stands for its exchange. That of a transfer alone is the transfer.
+// Returns, by transfer, the one transfer by which its exchange is known. A transfer that no kernel
+// connects with another one is known by itself.
 std::vector<std::uint32_t> find_exchanges(const Job& job) {
   std::vector<std::uint32_t> exchange_of(job.transfers.size());
   std::iota(exchange_of.begin(), exchange_of.end(), 0);

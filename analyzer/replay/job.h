@@ -57,7 +57,7 @@ struct Transfer {
   /// How long its data took: the shortest time of its kernels, as the last rank to come waits for
   /// nobody.
   std::int64_t time_ns = 0;
-  std::uint64_t bytes = 0;
+  std::uint64_t bytes = 0;  // of the message of one rank; 0: not known
 };
 
 /// A rank, and its kernels in the order of their starts.

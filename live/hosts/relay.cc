@@ -179,7 +179,7 @@ std::string why_none(const HostCommand& command, const std::string& program,
 }
 
 // Asks each of these hosts, and gives its answer, or why there is none, to take(index, answer,
-// reason). Those that are known to be slow are asked, too, unless it is a look that is repeated.
+// reason). A host that is known to be slow is left out of a look only.
 template <typename Take>
 void ask_each(Hosts hosts, const std::vector<std::pair<std::string, std::string>>& inputs,
               bool is_look, Take&& take, std::size_t most_bytes = kMostRelayAnswer_bytes) {

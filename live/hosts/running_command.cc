@@ -81,7 +81,7 @@ class NamelessFile {
     struct stat about {};
     return fstat(descriptor_, &about) == 0 ? static_cast<std::size_t>(about.st_size) : 0;
   }
-  /// What is there by now. A process that the command has left behind can write no more.
+  /// Returns what has been written. No process that the command has started can write any more.
   std::string take(std::size_t most_bytes) const {
     fcntl(descriptor_, F_ADD_SEALS, F_SEAL_WRITE);
     std::string text(std::min(size(), most_bytes), '\0');

@@ -36,7 +36,7 @@ class Exporter {
   /// MetricsPage has it.
   std::string scrape(MetricsForm form, std::string_view resource = {});
 
-  /// What all processes say of themselves, and which of them say nothing now.
+  /// Returns the answer of each process to a request for its status, or why there is none.
   std::vector<Reply> statuses() const;
 
  private:

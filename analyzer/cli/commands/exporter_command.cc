@@ -91,8 +91,8 @@ live::FindingMetrics::Options watching(const ExporterOptions& options, const liv
   return made;
 }
 
-// Works again and again. What keeps it from that is said once, until it is something else, or
-// nothing.
+// Calls work() at each interval. It returns a trouble, or nothing; a trouble is printed when it is
+// not that of the call before.
 std::jthread repeat(const std::string& option, std::chrono::milliseconds interval,
                     const std::function<std::string(const std::stop_token&)>& work) {
   return std::jthread([=](const std::stop_token& stop) {

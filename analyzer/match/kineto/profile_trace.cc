@@ -79,7 +79,7 @@ class ProfileTrace {
     return std::move(framed_);
   }
 
-  /// Those that are not joined with calls.
+  /// Adds the kernels of communication that are joined with no call.
   void add_kernels(const std::vector<std::size_t>& joined) {
     for (std::size_t i = 0; i < trace_.activities.size(); ++i) {
       const model::GpuActivity& activity = trace_.activities[i];

@@ -36,7 +36,7 @@ std::optional<Finding> slow_finding(const replay::RunReplay& run);
 /// judged.
 std::string nobody_sentence(const replay::RunReplay& run);
 
-/// What cannot be said of who slows the job, and what would show it; empty: all can.
+/// Says why it is unknown who slows the job, and which command would show it. Empty if it is known.
 std::string unseen_sentence(const replay::Replays& replays);
 
 /// Whether profiles leave open who slows the job, as traces do of jobs that are short by purpose.
