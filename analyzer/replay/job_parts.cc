@@ -403,7 +403,6 @@ void PartsFinder::add_messages(OfThread& own, std::uint32_t index, std::span<con
                                std::span<const model::Execution> executions) {
   const MatchedOperation& operation = facts_.matches().operations[index];
   const match::Communicator& communicator = facts_.matches().communicators[operation.communicator];
-  const bool is_uneven = operation.pattern == match::Pattern::kAlltoAllv;  // and changes
   struct Message {
     std::pair<std::uint32_t, std::uint32_t> ranks;
     std::uint32_t kernel = 0;
@@ -422,7 +421,7 @@ void PartsFinder::add_messages(OfThread& own, std::uint32_t index, std::span<con
     const std::uint64_t bytes = execution.bytes.value_or(0);
     const std::uint32_t kernel =
         add_kernel(own, index, parts[i], execution,
-                   signature_of(one.func, is_uneven ? 0 : bytes, 2), execution.start_is_latest);
+                   signature_of(one.func, 0, 2), execution.start_is_latest);
     own.parts.kernels[kernel].group = one.group.value_or(0);
     if (peer != *rank) {
       messages.push_back(

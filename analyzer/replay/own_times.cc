@@ -29,10 +29,10 @@ constexpr std::size_t kOneContradicts = 10;
 constexpr double kShortest = 0.8;
 constexpr double kFastest = 0.5;
 // Of anchors that explain a start about as well, the nearest one counts, and an end before a start.
-// Kernels that follow each other without a pause are equally near. Few own times may be chance.
+// Own times that change by so small a part are as steady as any. Few own times may be chance.
 constexpr double kFartherCosts = 2;
 constexpr double kStartCosts = 0.3;
-constexpr double kExact_ns = 200;
+constexpr double kSteady = 0.01;
 // A place is free, or busy, where more than this part of its kernels are.
 constexpr double kSome = 0.25;
 // The kernels of a place that decide on its anchor.
@@ -202,7 +202,8 @@ class Finder {
       return std::nullopt;
     }
     const auto degrees = static_cast<double>(std::max<std::size_t>(compared, 1));
-    return (sum_ns / degrees + kExact_ns) *
+    const double usual_ns = model::upper_median(all_ns) + static_cast<double>(kSameMoment_ns);
+    return (sum_ns / degrees + kSteady * usual_ns) *
            (1 + kFartherCosts / std::sqrt(degrees) * passed + (choice.is_end ? 0 : kStartCosts));
   }
 

@@ -3,9 +3,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <limits>
 #include <numeric>
 
+#include "analyzer/metrics/lasting_noise.h"
 #include "analyzer/metrics/significance.h"
 
 namespace ringside::replay {
@@ -50,9 +52,11 @@ void describe(Slow& slow, const WhatIfAnswer& answer, double infidelity) {
   }
 }
 
-// The waits of each rank, by parts of the run: who is late in an iteration is late in all of it.
-// Where nothing repeats, each operation is a part.
-std::vector<std::vector<double>> waits_by_block(const Job& job, const Places& places) {
+// Times of each rank's kernels, by parts of the run: who is late in an iteration is late in all of
+// it. Where nothing repeats, each operation is a part.
+std::vector<std::vector<double>> by_block(
+    const Job& job, const Places& places,
+    const std::function<std::int64_t(std::uint32_t kernel)>& time_ns) {
   std::uint32_t blocks = kBlocks;
   for (std::uint32_t rank = 0; rank < job.ranks.size(); ++rank) {
     const JobRank& one = job.ranks[rank];
@@ -60,15 +64,15 @@ std::vector<std::vector<double>> waits_by_block(const Job& job, const Places& pl
     const bool repeats = one.step_length > 0 || one.kernel_count >= 2 * length;
     blocks = std::min(blocks, repeats ? std::max(one.kernel_count / length, 1U) : one.kernel_count);
   }
-  std::vector<std::vector<double>> waits_ns;
+  std::vector<std::vector<double>> times_ns;
   for (const JobRank& one : job.ranks) {
-    std::vector<double>& own_ns = waits_ns.emplace_back(blocks);
-    std::size_t place = 0;
-    for (const Kernel& kernel : job.waits_of(one)) {
-      own_ns[++place * blocks / one.kernel_count] += static_cast<double>(kernel.waited_ns);
+    std::vector<double>& own_ns = times_ns.emplace_back(blocks);
+    for (std::size_t place = 1; place < one.kernel_count; ++place) {
+      own_ns[place * blocks / one.kernel_count] +=
+          static_cast<double>(time_ns(one.first_kernel + static_cast<std::uint32_t>(place)));
     }
   }
-  return waits_ns;
+  return times_ns;
 }
 
 // The probability that some ranks wait so little by chance, if all ranks are alike: whoever comes
@@ -109,47 +113,68 @@ double chance_of(const std::vector<std::vector<double>>& waits_ns,
                   sets * metrics::student_upper_tail(sum / std::sqrt(square), blocks - 1));
 }
 
-// Own times by rank of the role and iteration.
-using Work = std::vector<std::vector<double>>;
-Work work_of(const Job& job, const WhatIf& what_if, const Role& role) {
-  Work work_ns;
-  for (const std::uint32_t rank : role.ranks) {
-    const JobRank& one = job.ranks[rank];
-    std::vector<double>& own_ns = work_ns.emplace_back(one.kernel_count / role.length);
-    for (std::size_t i = 0; i < own_ns.size() * role.length; ++i) {
-      own_ns[i / role.length] += static_cast<double>(what_if.times().own_ns[one.first_kernel + i]);
+bool holds(const std::vector<std::uint32_t>& ranks, std::uint32_t rank) {
+  return std::find(ranks.begin(), ranks.end(), rank) != ranks.end();
+}
+
+// No other rank has the role of one of these.
+bool are_whole_roles(const Places& places, const std::vector<std::uint32_t>& ranks) {
+  return std::all_of(ranks.begin(), ranks.end(), [&](std::uint32_t rank) {
+    const std::vector<std::uint32_t>& alike = places.roles()[places.role_of(rank)].ranks;
+    return std::all_of(alike.begin(), alike.end(),
+                       [&](std::uint32_t other) { return holds(ranks, other); });
+  });
+}
+
+// The probability that whole roles work so much longer than all others by chance.
+double chance_of_roles(const Job& job, const WhatIf& what_if,
+                       const std::vector<std::uint32_t>& ranks) {
+  const std::vector<std::vector<double>> work_ns = by_block(
+      job, what_if.places(), [&](std::uint32_t kernel) { return what_if.times().own_ns[kernel]; });
+  std::vector<double> mean_ns(work_ns.front().size());
+  std::vector<std::vector<double>> others_ns;
+  for (std::uint32_t rank = 0; rank < work_ns.size(); ++rank) {
+    if (!holds(ranks, rank)) {
+      others_ns.push_back(work_ns[rank]);
+      continue;
+    }
+    for (std::size_t i = 0; i < mean_ns.size(); ++i) {
+      mean_ns[i] += work_ns[rank][i] / static_cast<double>(ranks.size());
     }
   }
-  return work_ns;
+  const double others = static_cast<double>(others_ns.size()) / static_cast<double>(ranks.size());
+  return others * metrics::chance_of_lasting_noise(mean_ns, std::move(others_ns));
 }
+
 struct OfRole {
-  Work work_ns;           // first that of the ranks that are asked about
-  std::size_t asked = 0;  // how many these are
+  std::vector<std::vector<double>> excess_ns;  // first that of the ranks that are asked about
+  std::size_t asked = 0;                       // how many these are
 };
 
 // The probability that in some column the ranks that are asked about, by the least of them, work by
 // so much more than all others by chance: docs/dev/derivations.md, "Own times".
 double chance_of_distance(const std::vector<OfRole>& roles) {
-  // The work of a rank beyond that of the rank of its role that works least in the column.
   std::vector<double> others_ns;
   std::vector<double> asked_ns;
   double first_ns = std::numeric_limits<double>::max();
-  double least_ones = 0;  // of `others_ns`: they are no excess
+  double least_ones = 0;  // they are no excess
   for (const OfRole& role : roles) {
+    for (std::size_t rank = 0; rank < role.excess_ns.size(); ++rank) {
+      for (const double one_ns : role.excess_ns[rank]) {
+        least_ones += one_ns > 0 ? 0 : 1;
+        if (rank >= role.asked) {
+          others_ns.push_back(std::max(one_ns, kSameWork_ns));
+        }
+      }
+    }
     double most_ns = 0;
-    for (std::size_t i = 0; i < role.work_ns.front().size(); ++i, ++least_ones) {
-      std::vector<double> here_ns;
-      for (const std::vector<double>& own_ns : role.work_ns) {
-        here_ns.push_back(own_ns[i]);
+    for (std::size_t i = 0; role.asked > 0 && i < role.excess_ns.front().size(); ++i) {
+      double least_ns = std::numeric_limits<double>::max();
+      for (std::size_t rank = 0; rank < role.asked; ++rank) {
+        least_ns = std::min(least_ns, role.excess_ns[rank][i]);
       }
-      const auto others = here_ns.begin() + static_cast<std::ptrdiff_t>(role.asked);
-      const double least_ns = *std::min_element(here_ns.begin(), here_ns.end());
-      std::transform(others, here_ns.end(), std::back_inserter(others_ns),
-                     [&](double one_ns) { return std::max(one_ns - least_ns, kSameWork_ns); });
-      if (role.asked > 0) {
-        asked_ns.push_back(*std::min_element(here_ns.begin(), others) - least_ns);
-        most_ns = std::max(most_ns, asked_ns.back());
-      }
+      asked_ns.push_back(least_ns);
+      most_ns = std::max(most_ns, least_ns);
     }
     first_ns = role.asked > 0 ? std::min(first_ns, most_ns) : first_ns;
   }
@@ -165,24 +190,47 @@ double chance_of_distance(const std::vector<OfRole>& roles) {
              : 1;
 }
 
-// Whether ranks work so much more than all others, in one iteration or all, that it is no chance.
-bool are_far(const Job& job, const WhatIf& what_if, const std::vector<std::uint32_t>& ranks) {
-  std::vector<OfRole> by_iteration;
-  for (Role role : what_if.places().roles()) {
-    const auto others =
-        std::stable_partition(role.ranks.begin(), role.ranks.end(), [&](std::uint32_t rank) {
-          return std::find(ranks.begin(), ranks.end(), rank) != ranks.end();
-        });
-    by_iteration.push_back(
-        {work_of(job, what_if, role), static_cast<std::size_t>(others - role.ranks.begin())});
+// The work of each rank beyond that of the rank that works least in the column; `by_rank`: beyond
+// the rank's least.
+void subtract_least(bool by_rank, std::vector<std::vector<double>>& work_ns) {
+  for (std::vector<double>& own_ns : work_ns) {
+    const double least_ns = *std::min_element(own_ns.begin(), own_ns.end());
+    std::transform(own_ns.begin(), own_ns.end(), own_ns.begin(),
+                   [&](double one_ns) { return one_ns - (by_rank ? least_ns : 0); });
   }
-  const double in_one = chance_of_distance(by_iteration);
-  for (OfRole& role : by_iteration) {
-    for (std::vector<double>& own_ns : role.work_ns) {
-      own_ns = {std::accumulate(own_ns.begin(), own_ns.end(), 0.0)};
+  for (std::size_t i = 0; !by_rank && i < work_ns.front().size(); ++i) {
+    double least_ns = std::numeric_limits<double>::max();
+    for (const std::vector<double>& own_ns : work_ns) {
+      least_ns = std::min(least_ns, own_ns[i]);
+    }
+    for (std::vector<double>& own_ns : work_ns) {
+      own_ns[i] -= least_ns;
     }
   }
-  return std::min(in_one, chance_of_distance(by_iteration)) <= kMostChance;
+}
+
+// Whether ranks work so much more than all others, in one iteration or all, that it is no chance.
+// Whole roles are compared with their other iterations.
+bool are_far(const WhatIf& what_if, const std::vector<std::uint32_t>& ranks) {
+  const bool by_rank = are_whole_roles(what_if.places(), ranks);
+  double least = 1;
+  for (const bool in_all : {false, true}) {
+    std::vector<OfRole> roles;
+    for (Role role : what_if.places().roles()) {
+      const auto others =
+          std::stable_partition(role.ranks.begin(), role.ranks.end(),
+                                [&](std::uint32_t rank) { return holds(ranks, rank); });
+      OfRole& one = roles.emplace_back();
+      one.excess_ns = what_if.work_of(role);
+      one.asked = static_cast<std::size_t>(others - role.ranks.begin());
+      for (std::vector<double>& own_ns : one.excess_ns) {
+        own_ns = in_all ? std::vector{std::accumulate(own_ns.begin(), own_ns.end(), 0.0)} : own_ns;
+      }
+      subtract_least(by_rank, one.excess_ns);
+    }
+    least = std::min(least, chance_of_distance(roles));
+  }
+  return least <= kMostChance;
 }
 
 // The cost of work that moves; nothing if it may be noise. Noise of single kernels evens out in an
@@ -190,7 +238,7 @@ bool are_far(const Job& job, const WhatIf& what_if, const std::vector<std::uint3
 std::optional<Cost> find_imbalance(const Job& job, WhatIf& what_if, std::uint32_t rank) {
   std::vector<double> excess_ns;  // by iteration, of the role where it is longest
   for (const Role& role : what_if.places().roles()) {
-    const Work work_ns = work_of(job, what_if, role);
+    const std::vector<std::vector<double>> work_ns = what_if.work_of(role);
     excess_ns.resize(std::max(excess_ns.size(), work_ns.front().size()));
     for (std::size_t i = 0; i < work_ns.front().size(); ++i) {
       double mean_ns = 0;
@@ -238,9 +286,13 @@ SlowRanks find_slow(const Job& job, const std::vector<std::int64_t>& waited_ns, 
     most = std::max(most, slow.cost.best);
     found.push_back(std::move(slow));
   };
-  const auto waits_by_block_ns = waits_by_block(job, what_if.places());
+  const std::vector<std::vector<double>> waits_by_block_ns = by_block(
+      job, what_if.places(), [&](std::uint32_t kernel) { return job.kernels[kernel].waited_ns; });
+  // How long roles wait for each other is in the nature of the job.
   const auto is_proven = [&](const std::vector<std::uint32_t>& ranks) {
-    return chance_of(waits_by_block_ns, ranks) <= kMostChance;
+    return (are_whole_roles(what_if.places(), ranks)
+                ? chance_of_roles(job, what_if, ranks)
+                : chance_of(waits_by_block_ns, ranks)) <= kMostChance;
   };
   const std::size_t candidates =
       std::clamp(kKernelsReplayed / std::max<std::size_t>(job.kernels.size(), 1), kLeastCandidates,
@@ -275,10 +327,13 @@ SlowRanks find_slow(const Job& job, const std::vector<std::int64_t>& waited_ns, 
           return a.ranks.size() != b.ranks.size() ? a.ranks.size() < b.ranks.size()
                                                   : a.cost.best > b.cost.best;
         });
+    const double least_sets =
+        std::max(static_cast<double>(job.ranks.size() / worst.ranks.size()), 2.0);
     if (worst.cost.best >= kLeastCost && worst.cost.least >= kLeastSure) {
-      if (is_proven(worst.ranks) || are_far(job, what_if, worst.ranks)) {
+      if (is_proven(worst.ranks) || are_far(what_if, worst.ranks)) {
         slow_ranks.worst = worst;
-      } else if (worst.iterations < kIterationsOfImbalance) {
+      } else if (worst.iterations < kIterationsOfImbalance ||
+                 std::pow(least_sets, 1.0 - worst.iterations) > kMostChance) {
         slow_ranks.unjudged_iterations = worst.iterations;
       }
     }

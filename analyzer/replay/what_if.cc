@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <map>
 #include <numeric>
+#include <utility>
 
 #include "analyzer/model/nth_value.h"
 
@@ -18,8 +19,8 @@ constexpr double kMostHidden = 0.1;
 constexpr double kPeakShare = 0.1;
 
 // The value of `others` that stands where `own_ns` stands among `mine`. Both are sorted.
-double same_place(std::int64_t own_ns, const std::vector<std::int64_t>& mine,
-                  const std::vector<std::int64_t>& others) {
+template <typename T>
+double same_place(T own_ns, const std::vector<T>& mine, const std::vector<T>& others) {
   const auto [first, last] = std::equal_range(mine.begin(), mine.end(), own_ns);
   const double part = static_cast<double>((first - mine.begin()) + (last - mine.begin())) / 2 /
                       static_cast<double>(mine.size());
@@ -56,9 +57,7 @@ WhatIf::WhatIf(const Job& job)
   const double hidden_ns = std::accumulate(
       job.ranks.begin(), job.ranks.end(), 0.0,
       [](double sum, const JobRank& rank) { return sum + static_cast<double>(rank.hidden_ns); });
-  if (hidden_ns > kMostHidden * mean_work_ns_ * static_cast<double>(job.ranks.size())) {
-    std::fill(work_ns_.begin(), work_ns_.end(), mean_work_ns_);  // roles cannot be compared
-  }
+  shows_roles_ = hidden_ns <= kMostHidden * mean_work_ns_ * static_cast<double>(job.ranks.size());
   if (replay_.is_possible()) {
     own_ns_.resize(job.kernels.size());
     for (std::uint32_t kernel = 0; kernel < own_ns_.size(); ++kernel) {
@@ -205,7 +204,8 @@ void WhatIf::set_gaps(const Role& role, std::uint32_t rank, const std::vector<do
 void WhatIf::balance(std::vector<std::int64_t>& own_ns) const {
   for (std::size_t number = 0; number < places_.roles().size(); ++number) {
     const Role& role = places_.roles()[number];
-    const double factor = work_ns_[number] > 0 ? mean_work_ns_ / work_ns_[number] : 1;
+    const double factor =
+        shows_roles_ && work_ns_[number] > 0 ? mean_work_ns_ / work_ns_[number] : 1;
     for (std::uint32_t place = 0; place < role.length; ++place) {
       double sum_ns = 0;
       std::vector<std::uint32_t> here;  // as places in the replay
@@ -222,14 +222,72 @@ void WhatIf::balance(std::vector<std::int64_t>& own_ns) const {
   }
 }
 
-// Of the ranks that are not chosen; if all are, of all.
-double WhatIf::mean_work_of_others(const std::vector<std::uint32_t>& chosen) const {
-  double sum_ns = mean_work_ns_ * static_cast<double>(job_.ranks.size());
-  for (const std::uint32_t rank : chosen) {
-    sum_ns -= work_ns_[places_.role_of(rank)];
+std::vector<std::vector<double>> WhatIf::work_of(const Role& role) const {
+  std::vector<std::vector<double>> work_ns;
+  for (const std::uint32_t rank : role.ranks) {
+    const JobRank& one = job_.ranks[rank];
+    std::vector<double>& own_ns = work_ns.emplace_back(one.kernel_count / role.length);
+    for (std::size_t i = 0; i < own_ns.size() * role.length; ++i) {
+      own_ns[i / role.length] += static_cast<double>(times_.own_ns[one.first_kernel + i]);
+    }
   }
-  const std::size_t count = job_.ranks.size() - chosen.size();
-  return count > 0 ? sum_ns / static_cast<double>(count) : mean_work_ns_;
+  return work_ns;
+}
+
+// If all ranks are chosen, of all.
+double WhatIf::mean_work_of_others(const std::vector<bool>& is_chosen) const {
+  double sum_ns = 0;
+  double count = 0;
+  for (std::uint32_t rank = 0; rank < is_chosen.size(); ++rank) {
+    sum_ns += is_chosen[rank] ? 0 : work_ns_[places_.role_of(rank)];
+    count += is_chosen[rank] ? 0 : 1;
+  }
+  return count > 0 ? sum_ns / count : mean_work_ns_;
+}
+
+// Its q-th shortest iteration becomes that part of the q-th quantile of the iterations of others.
+void WhatIf::make_like_other_roles(const Role& role, const std::vector<bool>& is_chosen,
+                                   double part, Changed& changed) const {
+  const std::vector<std::vector<double>> work_ns = work_of(role);
+  const bool are_all = std::find(is_chosen.begin(), is_chosen.end(), false) == is_chosen.end();
+  std::vector<double> others_ns;
+  for (const Role& other : places_.roles()) {
+    const std::size_t step = (other.ranks.size() + kRanksCompared - 1) / kRanksCompared;
+    const std::vector<std::vector<double>> other_ns = work_of(other);
+    for (std::size_t i = 0; i < other.ranks.size(); i += step) {
+      if (are_all || !is_chosen[other.ranks[i]]) {
+        const double longer = static_cast<double>(other_ns[i].size()) /
+                              static_cast<double>(std::max<std::size_t>(work_ns[0].size(), 1));
+        std::transform(other_ns[i].begin(), other_ns[i].end(), std::back_inserter(others_ns),
+                       [&](double one_ns) { return part * longer * one_ns; });
+      }
+    }
+  }
+  std::sort(others_ns.begin(), others_ns.end());
+  for (std::size_t i = 0; i < role.ranks.size() && !others_ns.empty(); ++i) {
+    const JobRank& one = job_.ranks[role.ranks[i]];
+    std::vector<double> mine_ns = work_ns[i];
+    std::sort(mine_ns.begin(), mine_ns.end());
+    for (std::uint32_t k = 0; k < mine_ns.size(); ++k) {
+      cap(changed.own_ns, one.first_kernel + k * role.length, role.length,
+          same_place(work_ns[i][k], mine_ns, others_ns));
+    }
+  }
+}
+
+// Shortens the longest ones of an iteration, in which stalls are, until all take so long.
+void WhatIf::cap(std::vector<std::int64_t>& own_ns, std::uint32_t first, std::uint32_t length,
+                 double all_ns) const {
+  std::vector<std::int64_t*> longest;
+  for (std::uint32_t kernel = first; kernel < first + length; ++kernel) {
+    longest.push_back(&own_ns[replay_.place_of(kernel)]);
+  }
+  std::sort(longest.begin(), longest.end(), [](const auto* a, const auto* b) { return *a < *b; });
+  for (std::size_t i = 0; i < longest.size(); ++i) {
+    const double each_ns = std::max(all_ns, 0.0) / static_cast<double>(longest.size() - i);
+    *longest[i] = std::min(*longest[i], static_cast<std::int64_t>(each_ns));
+    all_ns -= static_cast<double>(*longest[i]);
+  }
 }
 
 bool WhatIf::is_role(const std::vector<std::uint32_t>& ranks) const {
@@ -240,7 +298,7 @@ bool WhatIf::is_role(const std::vector<std::uint32_t>& ranks) const {
          });
 }
 
-WhatIf::Changed WhatIf::change_own(const WhatIfQuestion& question, double role_work_ns) const {
+WhatIf::Changed WhatIf::change_own(const WhatIfQuestion& question, bool with_mean_of_all) const {
   Changed changed{own_ns_, {}};
   if (question.is_balanced) {
     balance(changed.own_ns);
@@ -250,19 +308,14 @@ WhatIf::Changed WhatIf::change_own(const WhatIfQuestion& question, double role_w
   for (const std::uint32_t rank : question.like_others) {
     is_chosen[rank] = true;
   }
+  const double part = with_mean_of_all ? mean_work_ns_ / mean_work_of_others(is_chosen) : 1;
   for (std::size_t number = 0; number < places_.roles().size(); ++number) {
     const Role& role = places_.roles()[number];
     if (!std::all_of(role.ranks.begin(), role.ranks.end(),
                      [&](std::uint32_t rank) { return is_chosen[rank]; })) {
       make_like_others(number, is_chosen, changed);
-    } else if (work_ns_[number] > role_work_ns) {
-      const double factor = role_work_ns / work_ns_[number];
-      for (const std::uint32_t rank : role.ranks) {
-        for (const std::uint32_t kernel : Job::indices_of(job_.ranks[rank])) {
-          std::int64_t& here_ns = changed.own_ns[replay_.place_of(kernel)];
-          here_ns = static_cast<std::int64_t>(factor * static_cast<double>(here_ns));
-        }
-      }
+    } else if (shows_roles_) {
+      make_like_other_roles(role, is_chosen, part, changed);
     }
   }
   return changed;
@@ -271,9 +324,10 @@ WhatIf::Changed WhatIf::change_own(const WhatIfQuestion& question, double role_w
 std::vector<std::int64_t> WhatIf::transfer_times_of(const WhatIfQuestion& question) const {
   std::vector<std::int64_t> times_ns = transfer_ns_;
   if (question.is_network_peak) {
-    std::map<std::uint32_t, std::vector<std::int64_t>> alike;  // by signature of the first kernel
+    // By the signature of the first kernel, and bytes.
+    std::map<std::pair<std::uint32_t, std::uint64_t>, std::vector<std::int64_t>> alike;
     const auto kind_of = [&](const Transfer& one) {
-      return job_.kernels[job_.kernels_of(one).front()].signature;
+      return std::pair(job_.kernels[job_.kernels_of(one).front()].signature, one.bytes);
     };
     for (const Transfer& one : job_.transfers) {
       alike[kind_of(one)].push_back(one.time_ns);
@@ -295,25 +349,22 @@ std::vector<std::int64_t> WhatIf::transfer_times_of(const WhatIfQuestion& questi
 }
 
 WhatIfAnswer WhatIf::ask(const WhatIfQuestion& question, std::uint32_t of) {
-  const double others_ns = mean_work_of_others(question.like_others);
-  const bool is_one_role = is_role(question.like_others);
-  const Changed changed = change_own(question, is_one_role ? mean_work_ns_ : others_ns);
+  const Changed changed = change_own(question, false);
   const std::vector<std::int64_t> transfer_ns = transfer_times_of(question);
   const auto all_ns = static_cast<double>(replayed_ns_);
   const auto saved_by = [&](const Changed& one, std::span<const std::int64_t> gaps_ns) {
     return 1 - static_cast<double>(replay_.run(one.own_ns, transfer_ns, gaps_ns)) / all_ns;
   };
   WhatIfAnswer answer;
-  if (is_one_role) {
-    answer.saved_most = saved_by(change_own(question, others_ns), {});
-  }
+  const double as_all =
+      is_role(question.like_others) ? saved_by(change_own(question, true), {}) : 1;
   // Where computing goes on beside kernels, the pace says too little and the own times after the
   // ends of kernels too much. The last replay is that from which the iterations are taken.
   const double paced = changed.gaps_ns.empty() ? 1 : saved_by(changed, changed.gaps_ns);
-  const double most = saved_by(changed, {});
-  answer.saved_least = std::clamp(paced, most / 2, most);
-  answer.saved = (answer.saved_least + most) / 2;
-  answer.saved_most = std::max(answer.saved_most, most);
+  answer.saved_most = saved_by(changed, {});
+  answer.saved_least = std::clamp(paced, answer.saved_most / 2, answer.saved_most);
+  answer.saved = (answer.saved_least + answer.saved_most) / 2;
+  answer.saved_least = std::min(answer.saved_least, as_all);
   const std::uint32_t length = places_.roles()[places_.role_of(of)].length;
   std::int64_t saved_before_ns = 0;
   for (const std::uint32_t kernel : Job::indices_of(job_.ranks[of], length - 1, length)) {

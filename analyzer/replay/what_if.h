@@ -18,8 +18,8 @@ namespace ringside::replay {
 /// The parts of a question apply together.
 struct WhatIfQuestion {
   /// Indices into Job::ranks. Their own times become those that other ranks of the same role have
-  /// at the same place, never longer ones. Where no rank of a role is left, the role's own times
-  /// become as long as the mean of the other ranks, or of all ranks if it is one role only.
+  /// at the same place, never longer ones. Where no rank of a role is left, its iterations become
+  /// as long as those of the other ranks; of one role alone, at least as the mean of all ranks.
   std::vector<std::uint32_t> like_others = {};
   bool is_balanced = false;  // at each place all ranks have the mean, and all roles the same work
   bool is_network_peak = false;  // each transfer as fast as the fastest tenth of those alike
@@ -41,6 +41,8 @@ class WhatIf {
 
   const Places& places() const { return places_; }
   const OwnTimes& times() const { return times_; }
+  /// Own times by rank of the role and iteration; an iteration that did not end is left out.
+  std::vector<std::vector<double>> work_of(const Role& role) const;
 
   /// False if the job cannot be replayed: there are no answers.
   bool is_possible() const { return replay_.is_possible() && replayed_ns_ > 0; }
@@ -65,8 +67,12 @@ class WhatIf {
     std::vector<std::int64_t> gaps_ns;  // empty without overlap
   };
   bool is_role(const std::vector<std::uint32_t>& ranks) const;
-  double mean_work_of_others(const std::vector<std::uint32_t>& chosen) const;
-  Changed change_own(const WhatIfQuestion& question, double role_work_ns) const;
+  double mean_work_of_others(const std::vector<bool>& is_chosen) const;
+  void make_like_other_roles(const Role& role, const std::vector<bool>& is_chosen, double part,
+                             Changed& changed) const;
+  void cap(std::vector<std::int64_t>& own_ns, std::uint32_t first, std::uint32_t length,
+           double all_ns) const;
+  Changed change_own(const WhatIfQuestion& question, bool with_mean_of_all) const;
   std::vector<std::int64_t> transfer_times_of(const WhatIfQuestion& question) const;
   void find_gaps();
   void make_like_others(std::size_t number, const std::vector<bool>& is_chosen,
@@ -80,6 +86,7 @@ class WhatIf {
   OwnTimes times_;
   std::vector<double> work_ns_;  // by role: the mean of the own time of a rank, over the run
   double mean_work_ns_ = 0;      // of all ranks
+  bool shows_roles_ = true;      // own times of several roles can be compared
   std::vector<std::int64_t> transfer_ns_;
   Replay replay_;
   std::int64_t replayed_ns_ = 0;

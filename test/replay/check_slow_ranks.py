@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Simulated jobs of seven patterns with one late rank or host, with work that moves from rank to rank,
+"""Simulated jobs of eight patterns with one late rank or host, with work that moves from rank to rank,
 and clean ones: what `ringside stragglers` says of them, compared with the same job simulated without
 the delay.
 
@@ -16,19 +16,20 @@ import sys
 import tempfile
 
 HERE = pathlib.Path(__file__).parent
-PATTERNS = ("dp", "tp", "pp", "moe", "fsdp", "prefetch", "halo")
+PATTERNS = ("dp", "tp", "pp", "stages", "moe", "fsdp", "prefetch", "halo")
 KINDS = ("compute", "burst", "half", "input")
 PERCENTS = (5, 10, 20, 40)
 
 
 def jobs(options):
     """Pattern, kind, percent, seed: each pattern, one clean job in four, and one that is like it but
-    for work that moves."""
+    for work that moves. Work that moves between stages is no rank's alone."""
     for seed in range(options.first, options.first + options.seeds):
         for number, pattern in enumerate(PATTERNS):
             if (seed + number) % 4 == 0:
                 yield pattern, "none", 0, seed
-                yield pattern, "moving", 20, seed
+                if pattern != "stages":
+                    yield pattern, "moving", 20, seed
             else:
                 yield (pattern, KINDS[(seed // 4 + number) % len(KINDS)],
                        PERCENTS[(seed + number) % len(PERCENTS)], seed)

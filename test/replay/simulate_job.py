@@ -3,7 +3,7 @@
 """Simulates a training job, writes the traces that Ringside would write of it, and its truth: how
 long it took, and how long the same job takes without the delay. It shares nothing with the analyzer.
 
-usage: simulate_job.py DIRECTORY [--pattern dp|tp|pp|moe|fsdp|prefetch|halo]
+usage: simulate_job.py DIRECTORY [--pattern dp|tp|pp|stages|moe|fsdp|prefetch|halo]
                        [--kind none|compute|burst|half|input|once|moving] [--percent P] [--seed N]
                        [--ranks N] [--per-host N] [--times gpu|proxy]
 
@@ -159,8 +159,8 @@ class Job:
             self.gathers = self.communicator("gathers", world)
         elif options.pattern == "moe":
             self.inner = self.split("ep", [r // self.parts for r in world])
-        elif options.pattern == "pp":
-            stages = self.parts
+        elif options.pattern in ("pp", "stages"):
+            stages = self.parts if options.pattern == "pp" else options.ranks
             self.replicas = options.ranks // stages
             self.inner = self.split("pp", [r % self.replicas for r in world])
             self.outer = self.split("dp", [r // self.replicas for r in world])
@@ -182,9 +182,7 @@ class Job:
         options = self.options
         if options.kind == "none":
             return False
-        # A host that is whole stages of a pipeline is like uneven stages.
-        if (options.kind == "input" and options.per_host > 1 and options.seed % 2 and
-                options.pattern != "pp"):
+        if options.kind == "input" and options.per_host > 1 and options.seed % 2:
             return rank // options.per_host == self.late // options.per_host  # a whole host
         if options.kind == "moving":
             return rank == self.late_in[self.iteration_of[rank]]
@@ -322,6 +320,9 @@ class Job:
         yield from rank.communicate(outer, [("AllReduce", self.bucket_bytes(1), None)])
         yield from rank.wait_for(outer)
         rank.compute(self.work_ns)
+
+    # No stage has replicas.
+    stages = pp
 
     # Each rank exchanges its borders with two neighbours, in one kernel. Nothing else brings all
     # ranks together, so a delay moves on by one rank with each exchange.
@@ -470,7 +471,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("directory", type=pathlib.Path)
     parser.add_argument("--pattern", default="dp",
-                        choices=("dp", "tp", "pp", "moe", "fsdp", "prefetch", "halo"))
+                        choices=("dp", "tp", "pp", "stages", "moe", "fsdp", "prefetch", "halo"))
     parser.add_argument("--kind", default="compute",
                         choices=("none", "compute", "burst", "half", "input", "once", "moving"))
     parser.add_argument("--percent", type=float, default=10)
