@@ -79,6 +79,10 @@ RunReplay* Replays::longest() const {
   return longest == runs.end() ? nullptr : longest->get();
 }
 
+bool Replays::are_possible() const {
+  return std::all_of(runs.begin(), runs.end(), [](const auto& run) { return run->is_possible(); });
+}
+
 Coverage Replays::all_coverage() const {
   Coverage all;
   for (const Coverage& one : coverage) {

@@ -65,6 +65,8 @@ struct Replays {
   bool is_profiled = false;  // the traces are made of profiles
   metrics::RowsBy by = metrics::RowsBy::kCaller;  // what kinds differ by, too
 
+  /// A replay gives each run as it was.
+  bool are_possible() const;
   /// The run that took longest; NULL if nothing ran.
   RunReplay* longest() const;
   /// Returns the sum over all runs.

@@ -127,11 +127,10 @@ std::string unseen_sentence(const replay::Replays& replays) {
       return nobody_sentence(*run);
     }
   }
-  const bool is_possible = std::all_of(replays.runs.begin(), replays.runs.end(),
-                                       [](const auto& run) { return run->is_possible(); });
-  return is_possible ? ""
-                     : "who slows the job cannot be computed: a replay of what was recorded does "
-                       "not take the time that the job took";
+  return replays.are_possible()
+             ? ""
+             : "who slows the job cannot be computed: a replay of what was recorded does "
+               "not take the time that the job took";
 }
 
 bool is_open(const replay::Replays& replays) {

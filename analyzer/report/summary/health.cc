@@ -292,7 +292,7 @@ class HealthJudge {
   }
 
   std::string what_was_judged() const {
-    const bool are_calls = replays_.all_coverage().is_blind();
+    const bool are_calls = replays_.all_coverage().is_blind() || !replays_.are_possible();
     return (are_calls ? "the calls of " : "") + counted(judged_.operations, "operation") + " of " +
            counted(judged_.communicators, "communicator");
   }
