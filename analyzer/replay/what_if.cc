@@ -234,20 +234,9 @@ std::vector<std::vector<double>> WhatIf::work_of(const Role& role) const {
   return work_ns;
 }
 
-// If all ranks are chosen, of all.
-double WhatIf::mean_work_of_others(const std::vector<bool>& is_chosen) const {
-  double sum_ns = 0;
-  double count = 0;
-  for (std::uint32_t rank = 0; rank < is_chosen.size(); ++rank) {
-    sum_ns += is_chosen[rank] ? 0 : work_ns_[places_.role_of(rank)];
-    count += is_chosen[rank] ? 0 : 1;
-  }
-  return count > 0 ? sum_ns / count : mean_work_ns_;
-}
-
-// Its q-th shortest iteration becomes that part of the q-th quantile of the iterations of others.
+// Its q-th shortest iteration takes as long as the q-th quantile of the iterations of others.
 void WhatIf::make_like_other_roles(const Role& role, const std::vector<bool>& is_chosen,
-                                   double part, Changed& changed) const {
+                                   Changed& changed) const {
   const std::vector<std::vector<double>> work_ns = work_of(role);
   const bool are_all = std::find(is_chosen.begin(), is_chosen.end(), false) == is_chosen.end();
   std::vector<double> others_ns;
@@ -259,7 +248,7 @@ void WhatIf::make_like_other_roles(const Role& role, const std::vector<bool>& is
         const double longer = static_cast<double>(other_ns[i].size()) /
                               static_cast<double>(std::max<std::size_t>(work_ns[0].size(), 1));
         std::transform(other_ns[i].begin(), other_ns[i].end(), std::back_inserter(others_ns),
-                       [&](double one_ns) { return part * longer * one_ns; });
+                       [&](double one_ns) { return longer * one_ns; });
       }
     }
   }
@@ -298,7 +287,7 @@ bool WhatIf::is_role(const std::vector<std::uint32_t>& ranks) const {
          });
 }
 
-WhatIf::Changed WhatIf::change_own(const WhatIfQuestion& question, bool with_mean_of_all) const {
+WhatIf::Changed WhatIf::change_own(const WhatIfQuestion& question) const {
   Changed changed{own_ns_, {}};
   if (question.is_balanced) {
     balance(changed.own_ns);
@@ -308,14 +297,26 @@ WhatIf::Changed WhatIf::change_own(const WhatIfQuestion& question, bool with_mea
   for (const std::uint32_t rank : question.like_others) {
     is_chosen[rank] = true;
   }
-  const double part = with_mean_of_all ? mean_work_ns_ / mean_work_of_others(is_chosen) : 1;
   for (std::size_t number = 0; number < places_.roles().size(); ++number) {
     const Role& role = places_.roles()[number];
     if (!std::all_of(role.ranks.begin(), role.ranks.end(),
                      [&](std::uint32_t rank) { return is_chosen[rank]; })) {
       make_like_others(number, is_chosen, changed);
     } else if (shows_roles_) {
-      make_like_other_roles(role, is_chosen, part, changed);
+      make_like_other_roles(role, is_chosen, changed);
+    }
+  }
+  return changed;
+}
+
+// What they have to do beyond the mean of all ranks goes to others.
+WhatIf::Changed WhatIf::share_work(const std::vector<std::uint32_t>& ranks) const {
+  Changed changed{own_ns_, {}};
+  const double factor = std::min(mean_work_ns_ / work_ns_[places_.role_of(ranks.front())], 1.0);
+  for (const std::uint32_t rank : ranks) {
+    for (const std::uint32_t kernel : Job::indices_of(job_.ranks[rank])) {
+      std::int64_t& here_ns = changed.own_ns[replay_.place_of(kernel)];
+      here_ns = static_cast<std::int64_t>(factor * static_cast<double>(here_ns));
     }
   }
   return changed;
@@ -349,22 +350,26 @@ std::vector<std::int64_t> WhatIf::transfer_times_of(const WhatIfQuestion& questi
 }
 
 WhatIfAnswer WhatIf::ask(const WhatIfQuestion& question, std::uint32_t of) {
-  const Changed changed = change_own(question, false);
+  const Changed changed = change_own(question);
   const std::vector<std::int64_t> transfer_ns = transfer_times_of(question);
   const auto all_ns = static_cast<double>(replayed_ns_);
   const auto saved_by = [&](const Changed& one, std::span<const std::int64_t> gaps_ns) {
     return 1 - static_cast<double>(replay_.run(one.own_ns, transfer_ns, gaps_ns)) / all_ns;
   };
   WhatIfAnswer answer;
-  const double as_all =
-      is_role(question.like_others) ? saved_by(change_own(question, true), {}) : 1;
+  const double shared = is_role(question.like_others) && shows_roles_
+                            ? saved_by(share_work(question.like_others), {})
+                            : 1;
   // Where computing goes on beside kernels, the pace says too little and the own times after the
   // ends of kernels too much. The last replay is that from which the iterations are taken.
   const double paced = changed.gaps_ns.empty() ? 1 : saved_by(changed, changed.gaps_ns);
   answer.saved_most = saved_by(changed, {});
   answer.saved_least = std::clamp(paced, answer.saved_most / 2, answer.saved_most);
   answer.saved = (answer.saved_least + answer.saved_most) / 2;
-  answer.saved_least = std::min(answer.saved_least, as_all);
+  answer.saved_least = std::min(answer.saved_least, shared);
+  if (question.like_others.size() > 1) {
+    answer.saved = std::min(answer.saved, shared);  // several are slow since they have more to do
+  }
   const std::uint32_t length = places_.roles()[places_.role_of(of)].length;
   std::int64_t saved_before_ns = 0;
   for (const std::uint32_t kernel : Job::indices_of(job_.ranks[of], length - 1, length)) {

@@ -19,7 +19,8 @@ namespace ringside::replay {
 struct WhatIfQuestion {
   /// Indices into Job::ranks. Their own times become those that other ranks of the same role have
   /// at the same place, never longer ones. Where no rank of a role is left, its iterations become
-  /// as long as those of the other ranks; of one role alone, at least as the mean of all ranks.
+  /// as long as those of the other ranks; of one role alone, at least as the mean of all ranks,
+  /// which is the best estimate if it has several ranks.
   std::vector<std::uint32_t> like_others = {};
   bool is_balanced = false;  // at each place all ranks have the mean, and all roles the same work
   bool is_network_peak = false;  // each transfer as fast as the fastest tenth of those alike
@@ -67,12 +68,12 @@ class WhatIf {
     std::vector<std::int64_t> gaps_ns;  // empty without overlap
   };
   bool is_role(const std::vector<std::uint32_t>& ranks) const;
-  double mean_work_of_others(const std::vector<bool>& is_chosen) const;
-  void make_like_other_roles(const Role& role, const std::vector<bool>& is_chosen, double part,
+  void make_like_other_roles(const Role& role, const std::vector<bool>& is_chosen,
                              Changed& changed) const;
   void cap(std::vector<std::int64_t>& own_ns, std::uint32_t first, std::uint32_t length,
            double all_ns) const;
-  Changed change_own(const WhatIfQuestion& question, bool with_mean_of_all) const;
+  Changed change_own(const WhatIfQuestion& question) const;
+  Changed share_work(const std::vector<std::uint32_t>& ranks) const;
   std::vector<std::int64_t> transfer_times_of(const WhatIfQuestion& question) const;
   void find_gaps();
   void make_like_others(std::size_t number, const std::vector<bool>& is_chosen,
