@@ -9,6 +9,7 @@
 
 #include "analyzer/metrics/lasting_noise.h"
 #include "analyzer/metrics/significance.h"
+#include "analyzer/model/nth_value.h"
 
 namespace ringside::replay {
 namespace {
@@ -27,6 +28,7 @@ constexpr double kSlowPart = 0.25;
 // lasts is the same noise within each.
 constexpr double kMostChance = 0.003;
 constexpr std::uint32_t kBlocks = 24;
+constexpr std::uint32_t kMostBlocks = 1000;  // of stalls
 // How rare long stalls are by chance: their tail falls with this power.
 constexpr double kTailPower = 3;
 constexpr double kSameWork_ns = 8'000;
@@ -55,9 +57,8 @@ void describe(Slow& slow, const WhatIfAnswer& answer, double infidelity) {
 // Times of each rank's kernels, by parts of the run: who is late in an iteration is late in all of
 // it. Where nothing repeats, each operation is a part.
 std::vector<std::vector<double>> by_block(
-    const Job& job, const Places& places,
+    const Job& job, const Places& places, std::uint32_t blocks,
     const std::function<std::int64_t(std::uint32_t kernel)>& time_ns) {
-  std::uint32_t blocks = kBlocks;
   for (std::uint32_t rank = 0; rank < job.ranks.size(); ++rank) {
     const JobRank& one = job.ranks[rank];
     const std::uint32_t length = places.roles()[places.role_of(rank)].length;
@@ -129,8 +130,9 @@ bool are_whole_roles(const Places& places, const std::vector<std::uint32_t>& ran
 // The probability that whole roles work so much longer than all others by chance.
 double chance_of_roles(const Job& job, const WhatIf& what_if,
                        const std::vector<std::uint32_t>& ranks) {
-  const std::vector<std::vector<double>> work_ns = by_block(
-      job, what_if.places(), [&](std::uint32_t kernel) { return what_if.times().own_ns[kernel]; });
+  const std::vector<std::vector<double>> work_ns =
+      by_block(job, what_if.places(), kBlocks,
+               [&](std::uint32_t kernel) { return what_if.times().own_ns[kernel]; });
   std::vector<double> mean_ns(work_ns.front().size());
   std::vector<std::vector<double>> others_ns;
   for (std::uint32_t rank = 0; rank < work_ns.size(); ++rank) {
@@ -146,91 +148,44 @@ double chance_of_roles(const Job& job, const WhatIf& what_if,
   return others * metrics::chance_of_lasting_noise(mean_ns, std::move(others_ns));
 }
 
-struct OfRole {
-  std::vector<std::vector<double>> excess_ns;  // first that of the ranks that are asked about
-  std::size_t asked = 0;                       // how many these are
-};
-
-// The probability that in some column the ranks that are asked about, by the least of them, work by
-// so much more than all others by chance: docs/dev/derivations.md, "Own times".
-double chance_of_distance(const std::vector<OfRole>& roles) {
-  std::vector<double> others_ns;
-  std::vector<double> asked_ns;
-  double first_ns = std::numeric_limits<double>::max();
-  double least_ones = 0;  // they are no excess
-  for (const OfRole& role : roles) {
-    for (std::size_t rank = 0; rank < role.excess_ns.size(); ++rank) {
-      for (const double one_ns : role.excess_ns[rank]) {
-        least_ones += one_ns > 0 ? 0 : 1;
-        if (rank >= role.asked) {
-          others_ns.push_back(std::max(one_ns, kSameWork_ns));
-        }
-      }
-    }
-    double most_ns = 0;
-    for (std::size_t i = 0; role.asked > 0 && i < role.excess_ns.front().size(); ++i) {
-      double least_ns = std::numeric_limits<double>::max();
-      for (std::size_t rank = 0; rank < role.asked; ++rank) {
-        least_ns = std::min(least_ns, role.excess_ns[rank][i]);
-      }
-      asked_ns.push_back(least_ns);
-      most_ns = std::max(most_ns, least_ns);
-    }
-    first_ns = role.asked > 0 ? std::min(first_ns, most_ns) : first_ns;
+// The probability that in one block some ranks, by the least of them, wait by so much less than all
+// others by chance: less than the rank that waits longest, `by_other_blocks`: beyond what is usual
+// for them. docs/dev/derivations.md, "Own times".
+double chance_of_stall(const std::vector<std::vector<double>>& waits_ns,
+                       const std::vector<std::uint32_t>& ranks, bool by_other_blocks) {
+  const std::size_t blocks = waits_ns.front().size();
+  std::vector<double> longest_ns(blocks);
+  for (const std::vector<double>& own_ns : waits_ns) {
+    std::transform(own_ns.begin(), own_ns.end(), longest_ns.begin(), longest_ns.begin(),
+                   [](double one_ns, double other_ns) { return std::max(one_ns, other_ns); });
   }
+  std::vector<double> asked_ns(blocks, std::numeric_limits<double>::max());
+  std::vector<double> others_ns;
+  std::vector<double> less_ns(blocks);
+  for (std::uint32_t rank = 0; rank < waits_ns.size(); ++rank) {
+    std::transform(longest_ns.begin(), longest_ns.end(), waits_ns[rank].begin(), less_ns.begin(),
+                   std::minus<>());
+    std::vector<double> sorted_ns = less_ns;
+    const double usual_ns = by_other_blocks ? model::lower_median(sorted_ns) : 0;
+    for (std::size_t i = 0; i < blocks; ++i) {
+      const double more_ns = less_ns[i] - usual_ns;
+      if (holds(ranks, rank)) {
+        asked_ns[i] = std::min(asked_ns[i], more_ns);
+      } else {
+        others_ns.push_back(std::max(more_ns, kSameWork_ns));
+      }
+    }
+  }
+  const double first_ns = *std::max_element(asked_ns.begin(), asked_ns.end());
   std::copy_if(asked_ns.begin(), asked_ns.end(), std::back_inserter(others_ns),
                [&](double one_ns) { return 0 < one_ns && one_ns < kSlowPart * first_ns; });
-  const double second_ns =
-      others_ns.empty() ? first_ns : *std::max_element(others_ns.begin(), others_ns.end());
+  const double second_ns = *std::max_element(others_ns.begin(), others_ns.end());
   const double over =
       (first_ns - second_ns) / std::accumulate(others_ns.begin(), others_ns.end(), 0.0);
+  const auto freedom = static_cast<double>(others_ns.size() - blocks);
   return first_ns > second_ns
-             ? std::max(std::pow(first_ns / second_ns, -kTailPower),
-                        std::pow(1 + over, least_ones - static_cast<double>(others_ns.size())))
+             ? std::max(std::pow(first_ns / second_ns, -kTailPower), std::pow(1 + over, -freedom))
              : 1;
-}
-
-// The work of each rank beyond that of the rank that works least in the column; `by_rank`: beyond
-// the rank's least.
-void subtract_least(bool by_rank, std::vector<std::vector<double>>& work_ns) {
-  for (std::vector<double>& own_ns : work_ns) {
-    const double least_ns = *std::min_element(own_ns.begin(), own_ns.end());
-    std::transform(own_ns.begin(), own_ns.end(), own_ns.begin(),
-                   [&](double one_ns) { return one_ns - (by_rank ? least_ns : 0); });
-  }
-  for (std::size_t i = 0; !by_rank && i < work_ns.front().size(); ++i) {
-    double least_ns = std::numeric_limits<double>::max();
-    for (const std::vector<double>& own_ns : work_ns) {
-      least_ns = std::min(least_ns, own_ns[i]);
-    }
-    for (std::vector<double>& own_ns : work_ns) {
-      own_ns[i] -= least_ns;
-    }
-  }
-}
-
-// Whether ranks work so much more than all others, in one iteration or all, that it is no chance.
-// Whole roles are compared with their other iterations.
-bool are_far(const WhatIf& what_if, const std::vector<std::uint32_t>& ranks) {
-  const bool by_rank = are_whole_roles(what_if.places(), ranks);
-  double least = 1;
-  for (const bool in_all : {false, true}) {
-    std::vector<OfRole> roles;
-    for (Role role : what_if.places().roles()) {
-      const auto others =
-          std::stable_partition(role.ranks.begin(), role.ranks.end(),
-                                [&](std::uint32_t rank) { return holds(ranks, rank); });
-      OfRole& one = roles.emplace_back();
-      one.excess_ns = what_if.work_of(role);
-      one.asked = static_cast<std::size_t>(others - role.ranks.begin());
-      for (std::vector<double>& own_ns : one.excess_ns) {
-        own_ns = in_all ? std::vector{std::accumulate(own_ns.begin(), own_ns.end(), 0.0)} : own_ns;
-      }
-      subtract_least(by_rank, one.excess_ns);
-    }
-    least = std::min(least, chance_of_distance(roles));
-  }
-  return least <= kMostChance;
 }
 
 // The cost of work that moves; nothing if it may be noise. Noise of single kernels evens out in an
@@ -286,8 +241,11 @@ SlowRanks find_slow(const Job& job, const std::vector<std::int64_t>& waited_ns, 
     most = std::max(most, slow.cost.best);
     found.push_back(std::move(slow));
   };
-  const std::vector<std::vector<double>> waits_by_block_ns = by_block(
-      job, what_if.places(), [&](std::uint32_t kernel) { return job.kernels[kernel].waited_ns; });
+  const auto waits_by_block = [&](std::uint32_t blocks) {
+    return by_block(job, what_if.places(), blocks,
+                    [&](std::uint32_t kernel) { return job.kernels[kernel].waited_ns; });
+  };
+  const std::vector<std::vector<double>> waits_by_block_ns = waits_by_block(kBlocks);
   // How long roles wait for each other is in the nature of the job.
   const auto is_proven = [&](const std::vector<std::uint32_t>& ranks) {
     return (are_whole_roles(what_if.places(), ranks)
@@ -330,7 +288,9 @@ SlowRanks find_slow(const Job& job, const std::vector<std::int64_t>& waited_ns, 
     const double least_sets =
         std::max(static_cast<double>(job.ranks.size() / worst.ranks.size()), 2.0);
     if (worst.cost.best >= kLeastCost && worst.cost.least >= kLeastSure) {
-      if (is_proven(worst.ranks) || are_far(what_if, worst.ranks)) {
+      if (is_proven(worst.ranks) ||
+          chance_of_stall(waits_by_block(kMostBlocks), worst.ranks,
+                          are_whole_roles(what_if.places(), worst.ranks)) <= kMostChance) {
         slow_ranks.worst = worst;
       } else if (worst.iterations < kIterationsOfImbalance ||
                  std::pow(least_sets, 1.0 - worst.iterations) > kMostChance) {
