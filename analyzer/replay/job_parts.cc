@@ -419,9 +419,8 @@ void PartsFinder::add_messages(OfThread& own, std::uint32_t index, std::span<con
     const bool is_send = facts_.traces().names.text(one.func) == "Send";
     const std::uint32_t peer = *execution.peer;
     const std::uint64_t bytes = execution.bytes.value_or(0);
-    const std::uint32_t kernel =
-        add_kernel(own, index, parts[i], execution,
-                   signature_of(one.func, 0, 2), execution.start_is_latest);
+    const std::uint32_t kernel = add_kernel(
+        own, index, parts[i], execution, signature_of(one.func, 0, 2), execution.start_is_latest);
     own.parts.kernels[kernel].group = one.group.value_or(0);
     if (peer != *rank) {
       messages.push_back(

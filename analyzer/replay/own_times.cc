@@ -15,10 +15,6 @@ namespace {
 // pauses show if there is one for so many kernels.
 constexpr std::int64_t kLongestLaunch_ns = 25'000;
 constexpr std::size_t kOneLaunch = 10;
-// A kernel begins before the end that it depends on only because of errors of the stamps, of this
-// size and in one of so many iterations.
-constexpr std::int64_t kStampError_ns = 100'000;
-constexpr std::size_t kOneBefore = 20;
 // A call in the last part of so many of a kernel may have waited for its end, which is seen late.
 constexpr std::int64_t kOneLate = 10;
 // So many kernels of the rank before may be the anchor.
@@ -28,13 +24,13 @@ constexpr std::uint32_t kMostBack = 6;
 constexpr std::size_t kOneContradicts = 10;
 constexpr double kShortest = 0.8;
 constexpr double kFastest = 0.5;
-// Of anchors that explain a start about as well, the nearest one counts, and an end before a start.
-// Own times that change by so small a part are as steady as any. Few own times may be chance.
+// Of anchors that explain a start about as well, an end counts before a start, and the nearest one:
+// own times that change by so small a part are as steady as any, and few ones may be so by chance.
 constexpr double kFartherCosts = 2;
 constexpr double kStartCosts = 0.3;
 constexpr double kSteady = 0.01;
-// A place is free, or busy, where more than this part of its kernels are.
-constexpr double kSome = 0.25;
+// Computing goes on while kernels run if this part of those of a place hides it.
+constexpr double kOverlap = 0.25;
 // The kernels of a place that decide on its anchor.
 constexpr std::size_t kKernelsAsked = 20'000;
 
@@ -61,7 +57,6 @@ class Finder {
   OwnTimes find() {
     for (const Role& role : places_.roles()) {
       choices_.clear();
-      find_free_parts(role);
       for (std::uint32_t place = 0; place < role.length; ++place) {
         choices_.push_back(choose(role, place));
       }
@@ -94,21 +89,6 @@ class Finder {
       const Kernel& kernel = job_.kernels[rank.first_kernel + i];
       is_free_[rank.first_kernel + i] = kernel.stream_before == kNone || pause_ns(kernel) > busy_ns;
     }
-  }
-
-  // By place: the part of its kernels before which their stream was free.
-  void find_free_parts(const Role& role) {
-    free_part_.assign(role.length, 0);
-    std::vector<double> all(role.length);
-    for (const std::uint32_t rank : role.ranks) {
-      const JobRank& one = job_.ranks[rank];
-      for (std::uint32_t i = 0; i < one.kernel_count; ++i) {
-        free_part_[i % role.length] += is_free_[one.first_kernel + i] ? 1 : 0;
-        ++all[i % role.length];
-      }
-    }
-    std::transform(free_part_.begin(), free_part_.end(), all.begin(), free_part_.begin(),
-                   std::divides<>());
   }
 
   struct Sample {
@@ -151,16 +131,14 @@ class Finder {
   // How much the own times from that anchor on change from one iteration to the next, so that a
   // rank may become slower; nothing if it cannot be the anchor: a rank cannot have been ready
   // sooner than a short own time after it, also where the stream was busy. Each rank shows what is
-  // short for it. One that never does may be faster than those that do. `passed` are the free
-  // places between.
-  std::optional<double> spread(const std::vector<Sample>& samples, std::size_t seen, Choice choice,
-                               std::uint32_t passed) const {
+  // short for it. One that never does may be faster than those that do.
+  std::optional<double> spread(const std::vector<Sample>& samples, std::size_t seen,
+                               Choice choice) const {
     std::vector<double> all_ns;
     std::vector<double> of_rank_ns;
     std::vector<double> hidden_ns;   // where its stream was busy: they are no longer than that
     std::vector<double> unshown_ns;  // of the ranks that show none
     double sum_ns = 0;
-    std::size_t before = 0;
     std::size_t against = 0;
     std::size_t hidden = 0;
     std::size_t compared = 0;  // with others of the same rank
@@ -179,7 +157,6 @@ class Finder {
             continue;
           }
           (is_free_[kernel] ? of_rank_ns : hidden_ns).push_back(static_cast<double>(own_ns));
-          before += is_free_[kernel] && own_ns < -kStampError_ns ? 1 : 0;
         }
       }
       hidden += hidden_ns.size();
@@ -194,17 +171,18 @@ class Finder {
       compared += of_rank_ns.size() - 1;
       all_ns.insert(all_ns.end(), of_rank_ns.begin(), of_rank_ns.end());
     }
-    if (all_ns.size() < 2 || 4 * all_ns.size() < 3 * seen || before * kOneBefore > all_ns.size()) {
+    if (all_ns.size() < 2 || 4 * all_ns.size() < 3 * seen) {
       return std::nullopt;
     }
     against += count_below(unshown_ns, kFastest * model::nth_value(all_ns, all_ns.size() / 10));
     if (against * kOneContradicts > all_ns.size() + hidden) {
       return std::nullopt;
     }
-    const auto degrees = static_cast<double>(std::max<std::size_t>(compared, 1));
     const double usual_ns = model::upper_median(all_ns) + static_cast<double>(kSameMoment_ns);
-    return (sum_ns / degrees + kSteady * usual_ns) *
-           (1 + kFartherCosts / std::sqrt(degrees) * passed + (choice.is_end ? 0 : kStartCosts));
+    const auto changes = static_cast<double>(std::max<std::size_t>(compared, 1));
+    return (sum_ns / changes + kSteady * usual_ns) *
+           (1 + kFartherCosts / std::sqrt(changes) * (choice.back - 1) +
+            (choice.is_end ? 0 : kStartCosts));
   }
 
   Choice choose(const Role& role, std::uint32_t place) const {
@@ -213,10 +191,7 @@ class Finder {
         samples.begin(), samples.end(), [&](const Sample& one) { return is_free_[one.kernel]; }));
     Choice best;
     double least = 0;
-    std::uint32_t passed = 0;
     for (std::uint32_t back = 1; back <= kMostBack && seen >= 2; ++back) {
-      const std::uint32_t between = place + role.length * kMostBack - (back - 1);
-      passed += back > 1 && free_part_[between % role.length] > kSome ? 1 : 0;
       // Computing depends on something of the last iteration. It goes on beside a kernel for less
       // than an iteration.
       for (const bool is_end : {true, false}) {
@@ -224,7 +199,7 @@ class Finder {
         if (back + (is_end ? 0 : 1) > role.length) {
           continue;
         }
-        const std::optional<double> found = spread(samples, seen, choice, passed);
+        const std::optional<double> found = spread(samples, seen, choice);
         if (found && (best.back == 0 || *found < least)) {
           best = choice;
           least = *found;
@@ -277,10 +252,18 @@ class Finder {
     return static_cast<double>(std::max<std::int64_t>(one.start_ns - from_ns, 0));
   }
 
-  // Computing goes on while kernels run: at some place own times are seen now and hidden then.
+  // Computing goes on while kernels run: at some place own times are hidden now and then.
   bool has_overlap(const Role& role) const {
     for (std::uint32_t place = 0; place < role.length; ++place) {
-      if (choices_[place].back > 0 && free_part_[place] < 1 - kSome) {
+      double all = 0;
+      double busy = 0;
+      for (const std::uint32_t rank : role.ranks) {
+        for (const std::uint32_t kernel : Job::indices_of(job_.ranks[rank], place, role.length)) {
+          ++all;
+          busy += is_free_[kernel] ? 0 : 1;
+        }
+      }
+      if (choices_[place].back > 0 && busy > kOverlap * all) {
         return true;
       }
     }
@@ -366,9 +349,7 @@ class Finder {
   OwnTimes times_;
   std::vector<std::int64_t> ready_ns_;  // by kernel
   std::vector<bool> is_free_;           // by kernel: its stream was idle before it
-  // These are of the role that is looked at, by place.
-  std::vector<double> free_part_;
-  std::vector<Choice> choices_;
+  std::vector<Choice> choices_;         // of the role that is looked at, by place
 };
 
 }  // namespace

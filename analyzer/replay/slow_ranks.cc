@@ -78,7 +78,7 @@ std::vector<std::vector<double>> by_block(
 
 // The probability that some ranks wait so little by chance, if all ranks are alike: whoever comes
 // last in a block is so by chance, or how much less they wait varies from block to block.
-// docs/metrics.md has the equations.
+// docs/dev/derivations.md has the equations.
 double chance_of(const std::vector<std::vector<double>>& waits_ns,
                  const std::vector<std::uint32_t>& ranks) {
   const auto all = static_cast<double>(waits_ns.size());
@@ -150,7 +150,7 @@ double chance_of_roles(const Job& job, const WhatIf& what_if,
 
 // The probability that in one block some ranks, by the least of them, wait by so much less than all
 // others by chance: less than the rank that waits longest, `by_other_blocks`: beyond what is usual
-// for them. docs/dev/derivations.md, "Own times".
+// for them. docs/dev/derivations.md, "Who is named".
 double chance_of_stall(const std::vector<std::vector<double>>& waits_ns,
                        const std::vector<std::uint32_t>& ranks, bool by_other_blocks) {
   const std::size_t blocks = waits_ns.front().size();
@@ -298,6 +298,8 @@ SlowRanks find_slow(const Job& job, const std::vector<std::int64_t>& waited_ns, 
       }
     }
   }
+  slow_ranks.hides_roles = !slow_ranks.worst && !what_if.shows_roles() &&
+                           are_whole_roles(what_if.places(), {order.front()});
   // It does not move where one rank is the last again and again.
   if (!slow_ranks.worst && !is_proven({order.front()})) {
     slow_ranks.imbalance = find_imbalance(job, what_if, order.front());

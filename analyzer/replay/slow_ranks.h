@@ -53,6 +53,9 @@ struct SlowRanks {
   std::vector<std::optional<Slow>> ranks;
   /// Somebody may cost that much, and so few iterations do not say what is usual.
   std::optional<std::uint32_t> unjudged_iterations;
+  /// The rank that waits least has nobody to be compared with, as times of the network hide what
+  /// roles do.
+  bool hides_roles = false;
 };
 
 /// `waited_ns`: by rank.

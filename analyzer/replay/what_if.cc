@@ -175,28 +175,17 @@ void WhatIf::set_gaps(const Role& role, std::uint32_t rank, const std::vector<do
   for (std::uint32_t first = one.first_kernel; first < end; first += role.length) {
     const std::uint32_t last = std::min(first + role.length, end);
     ratios.clear();
-    double excess_ns = 0;
-    double most_ns = 0;
-    std::uint32_t most = last;
     for (std::uint32_t kernel = first; kernel < last; ++kernel) {
       const double place_ns = usual_ns[kernel - first];
       if (times_.is_seen[kernel] && place_ns > 0) {
-        const auto own_ns = static_cast<double>(times_.own_ns[kernel]);
-        ratios.push_back({own_ns / place_ns, place_ns});
-        excess_ns += std::max(own_ns - place_ns, 0.0);
-        if (own_ns - place_ns > most_ns) {
-          most_ns = own_ns - place_ns;
-          most = kernel;
-        }
+        ratios.push_back({static_cast<double>(times_.own_ns[kernel]) / place_ns, place_ns});
       }
     }
-    // Most of the excess at one place is a stall, which the pace does not show.
-    const std::uint32_t stall = 2 * most_ns > excess_ns ? most : last;
     const double pace = ratios.empty() ? times_.pace[rank] : model::weighted_median(ratios);
     for (std::uint32_t kernel = std::max(first, one.first_kernel + 1); kernel < last; ++kernel) {
       const std::uint32_t place = replay_.place_of(kernel);
-      const double gap_ns = static_cast<double>(gaps_ns_[place]) - (kernel == stall ? most_ns : 0);
-      gaps_ns[place] = static_cast<std::int64_t>(gap_ns / std::max(pace, 1.0));
+      gaps_ns[place] =
+          static_cast<std::int64_t>(static_cast<double>(gaps_ns_[place]) / std::max(pace, 1.0));
     }
   }
 }

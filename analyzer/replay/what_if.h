@@ -42,6 +42,8 @@ class WhatIf {
 
   const Places& places() const { return places_; }
   const OwnTimes& times() const { return times_; }
+  /// Own times of several roles can be compared.
+  bool shows_roles() const { return shows_roles_; }
   /// Own times by rank of the role and iteration; an iteration that did not end is left out.
   std::vector<std::vector<double>> work_of(const Role& role) const;
 
@@ -87,7 +89,7 @@ class WhatIf {
   OwnTimes times_;
   std::vector<double> work_ns_;  // by role: the mean of the own time of a rank, over the run
   double mean_work_ns_ = 0;      // of all ranks
-  bool shows_roles_ = true;      // own times of several roles can be compared
+  bool shows_roles_ = true;
   std::vector<std::int64_t> transfer_ns_;
   Replay replay_;
   std::int64_t replayed_ns_ = 0;

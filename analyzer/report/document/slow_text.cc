@@ -91,11 +91,14 @@ std::optional<Finding> slow_finding(const replay::RunReplay& run) {
 
 std::string nobody_sentence(const replay::RunReplay& run) {
   const std::optional<std::uint32_t>& few = run.slow().unjudged_iterations;
-  return few ? "whether a rank slows the job cannot be judged: " + counted(*few, "iteration") +
-                   (*few == 1 ? " was" : " were") +
-                   " recorded; a longer recording shows it (`ringside run -- COMMAND`, or more "
-                   "steps of the profiler)"
-             : "no rank and no host slows the job by 2 % or more";
+  return run.slow().hides_roles
+             ? "whether a stage slows the job cannot be seen by the network's times; `ringside run "
+               "-- COMMAND` records those of kernels"
+         : few ? "whether a rank slows the job cannot be judged: " + counted(*few, "iteration") +
+                     (*few == 1 ? " was" : " were") +
+                     " recorded; a longer recording shows it (`ringside run -- COMMAND`, or more "
+                     "steps of the profiler)"
+               : "no rank and no host slows the job by 2 % or more";
 }
 
 std::string unseen_sentence(const replay::Replays& replays) {
@@ -123,7 +126,7 @@ std::string unseen_sentence(const replay::Replays& replays) {
     }
   }
   for (const auto& run : replays.runs) {
-    if (run->slow().unjudged_iterations) {
+    if (run->slow().unjudged_iterations || run->slow().hides_roles) {
       return nobody_sentence(*run);
     }
   }
