@@ -140,4 +140,13 @@ Places::Places(const Job& job) : role_of_(job.ranks.size()) {
   }
 }
 
+bool Places::are_whole_roles(const std::vector<std::uint32_t>& ranks) const {
+  return std::all_of(ranks.begin(), ranks.end(), [&](std::uint32_t rank) {
+    const std::vector<std::uint32_t>& alike = roles_[role_of_[rank]].ranks;
+    return std::all_of(alike.begin(), alike.end(), [&](std::uint32_t other) {
+      return std::find(ranks.begin(), ranks.end(), other) != ranks.end();
+    });
+  });
+}
+
 }  // namespace ringside::replay

@@ -25,6 +25,12 @@ class Places {
 
   const std::vector<Role>& roles() const { return roles_; }
   std::uint32_t role_of(std::uint32_t rank) const { return role_of_[rank]; }
+  /// No other rank has the role of one of these.
+  bool are_whole_roles(const std::vector<std::uint32_t>& ranks) const;
+  bool is_role(const std::vector<std::uint32_t>& ranks) const {
+    return !ranks.empty() && are_whole_roles(ranks) &&
+           ranks.size() == roles_[role_of_[ranks.front()]].ranks.size();
+  }
 
  private:
   std::vector<Role> roles_;

@@ -118,15 +118,6 @@ bool holds(const std::vector<std::uint32_t>& ranks, std::uint32_t rank) {
   return std::find(ranks.begin(), ranks.end(), rank) != ranks.end();
 }
 
-// No other rank has the role of one of these.
-bool are_whole_roles(const Places& places, const std::vector<std::uint32_t>& ranks) {
-  return std::all_of(ranks.begin(), ranks.end(), [&](std::uint32_t rank) {
-    const std::vector<std::uint32_t>& alike = places.roles()[places.role_of(rank)].ranks;
-    return std::all_of(alike.begin(), alike.end(),
-                       [&](std::uint32_t other) { return holds(ranks, other); });
-  });
-}
-
 // The probability that whole roles work so much longer than all others by chance.
 double chance_of_roles(const Job& job, const WhatIf& what_if,
                        const std::vector<std::uint32_t>& ranks) {
@@ -248,7 +239,7 @@ SlowRanks find_slow(const Job& job, const std::vector<std::int64_t>& waited_ns, 
   const std::vector<std::vector<double>> waits_by_block_ns = waits_by_block(kBlocks);
   // How long roles wait for each other is in the nature of the job.
   const auto is_proven = [&](const std::vector<std::uint32_t>& ranks) {
-    return (are_whole_roles(what_if.places(), ranks)
+    return (what_if.places().are_whole_roles(ranks)
                 ? chance_of_roles(job, what_if, ranks)
                 : chance_of(waits_by_block_ns, ranks)) <= kMostChance;
   };
@@ -290,7 +281,7 @@ SlowRanks find_slow(const Job& job, const std::vector<std::int64_t>& waited_ns, 
     if (worst.cost.best >= kLeastCost && worst.cost.least >= kLeastSure) {
       if (is_proven(worst.ranks) ||
           chance_of_stall(waits_by_block(kMostBlocks), worst.ranks,
-                          are_whole_roles(what_if.places(), worst.ranks)) <= kMostChance) {
+                          what_if.places().are_whole_roles(worst.ranks)) <= kMostChance) {
         slow_ranks.worst = worst;
       } else if (worst.iterations < kIterationsOfImbalance ||
                  std::pow(least_sets, 1.0 - worst.iterations) > kMostChance) {
@@ -299,7 +290,7 @@ SlowRanks find_slow(const Job& job, const std::vector<std::int64_t>& waited_ns, 
     }
   }
   slow_ranks.hides_roles = !slow_ranks.worst && !what_if.shows_roles() &&
-                           are_whole_roles(what_if.places(), {order.front()});
+                           what_if.places().are_whole_roles({order.front()});
   // It does not move where one rank is the last again and again.
   if (!slow_ranks.worst && !is_proven({order.front()})) {
     slow_ranks.imbalance = find_imbalance(job, what_if, order.front());

@@ -268,14 +268,6 @@ void WhatIf::cap(std::vector<std::int64_t>& own_ns, std::uint32_t first, std::ui
   }
 }
 
-bool WhatIf::is_role(const std::vector<std::uint32_t>& ranks) const {
-  return !ranks.empty() &&
-         ranks.size() == places_.roles()[places_.role_of(ranks.front())].ranks.size() &&
-         std::all_of(ranks.begin(), ranks.end(), [&](std::uint32_t rank) {
-           return places_.role_of(rank) == places_.role_of(ranks.front());
-         });
-}
-
 WhatIf::Changed WhatIf::change_own(const WhatIfQuestion& question) const {
   Changed changed{own_ns_, {}};
   if (question.is_balanced) {
@@ -346,7 +338,7 @@ WhatIfAnswer WhatIf::ask(const WhatIfQuestion& question, std::uint32_t of) {
     return 1 - static_cast<double>(replay_.run(one.own_ns, transfer_ns, gaps_ns)) / all_ns;
   };
   WhatIfAnswer answer;
-  const double shared = is_role(question.like_others) && shows_roles_
+  const double shared = places_.is_role(question.like_others) && shows_roles_
                             ? saved_by(share_work(question.like_others), {})
                             : 1;
   // Where computing goes on beside kernels, the pace says too little and the own times after the

@@ -69,7 +69,6 @@ class WhatIf {
     std::vector<std::int64_t> own_ns;
     std::vector<std::int64_t> gaps_ns;  // empty without overlap
   };
-  bool is_role(const std::vector<std::uint32_t>& ranks) const;
   void make_like_other_roles(const Role& role, const std::vector<bool>& is_chosen,
                              Changed& changed) const;
   void cap(std::vector<std::int64_t>& own_ns, std::uint32_t first, std::uint32_t length,
