@@ -139,27 +139,31 @@ double chance_of_roles(const Job& job, const WhatIf& what_if,
   return others * metrics::chance_of_lasting_noise(mean_ns, std::move(others_ns));
 }
 
-// The probability that in one block some ranks, by the least of them, wait by so much less than all
-// others by chance: less than the rank that waits longest, `by_other_blocks`: beyond what is usual
-// for them. docs/dev/derivations.md, "Who is named".
-double chance_of_stall(const std::vector<std::vector<double>>& waits_ns,
-                       const std::vector<std::uint32_t>& ranks, bool by_other_blocks) {
-  const std::size_t blocks = waits_ns.front().size();
-  std::vector<double> longest_ns(blocks);
-  for (const std::vector<double>& own_ns : waits_ns) {
-    std::transform(own_ns.begin(), own_ns.end(), longest_ns.begin(), longest_ns.begin(),
-                   [](double one_ns, double other_ns) { return std::max(one_ns, other_ns); });
+// The probability that in one block some ranks, by the least of them, work by so much longer than
+// all others by chance: longer than the rank that works least, where there are several roles beyond
+// what is usual for each. docs/dev/derivations.md, "Who is named".
+double chance_of_stall(const Job& job, const WhatIf& what_if,
+                       const std::vector<std::uint32_t>& ranks, std::uint32_t most_blocks) {
+  const std::vector<std::vector<double>> work_ns =
+      by_block(job, what_if.places(), most_blocks,
+               [&](std::uint32_t kernel) { return what_if.times().own_ns[kernel]; });
+  const bool by_other_blocks = what_if.places().roles().size() > 1;
+  const std::size_t blocks = work_ns.front().size();
+  std::vector<double> least_ns = work_ns.front();
+  for (const std::vector<double>& own_ns : work_ns) {
+    std::transform(own_ns.begin(), own_ns.end(), least_ns.begin(), least_ns.begin(),
+                   [](double one_ns, double other_ns) { return std::min(one_ns, other_ns); });
   }
   std::vector<double> asked_ns(blocks, std::numeric_limits<double>::max());
   std::vector<double> others_ns;
-  std::vector<double> less_ns(blocks);
-  for (std::uint32_t rank = 0; rank < waits_ns.size(); ++rank) {
-    std::transform(longest_ns.begin(), longest_ns.end(), waits_ns[rank].begin(), less_ns.begin(),
+  std::vector<double> excess_ns(blocks);
+  for (std::uint32_t rank = 0; rank < work_ns.size(); ++rank) {
+    std::transform(work_ns[rank].begin(), work_ns[rank].end(), least_ns.begin(), excess_ns.begin(),
                    std::minus<>());
-    std::vector<double> sorted_ns = less_ns;
+    std::vector<double> sorted_ns = excess_ns;
     const double usual_ns = by_other_blocks ? model::lower_median(sorted_ns) : 0;
     for (std::size_t i = 0; i < blocks; ++i) {
-      const double more_ns = less_ns[i] - usual_ns;
+      const double more_ns = excess_ns[i] - usual_ns;
       if (holds(ranks, rank)) {
         asked_ns[i] = std::min(asked_ns[i], more_ns);
       } else {
@@ -232,11 +236,9 @@ SlowRanks find_slow(const Job& job, const std::vector<std::int64_t>& waited_ns, 
     most = std::max(most, slow.cost.best);
     found.push_back(std::move(slow));
   };
-  const auto waits_by_block = [&](std::uint32_t blocks) {
-    return by_block(job, what_if.places(), blocks,
-                    [&](std::uint32_t kernel) { return job.kernels[kernel].waited_ns; });
-  };
-  const std::vector<std::vector<double>> waits_by_block_ns = waits_by_block(kBlocks);
+  const std::vector<std::vector<double>> waits_by_block_ns =
+      by_block(job, what_if.places(), kBlocks,
+               [&](std::uint32_t kernel) { return job.kernels[kernel].waited_ns; });
   // How long roles wait for each other is in the nature of the job.
   const auto is_proven = [&](const std::vector<std::uint32_t>& ranks) {
     return (what_if.places().are_whole_roles(ranks)
@@ -280,8 +282,8 @@ SlowRanks find_slow(const Job& job, const std::vector<std::int64_t>& waited_ns, 
         std::max(static_cast<double>(job.ranks.size() / worst.ranks.size()), 2.0);
     if (worst.cost.best >= kLeastCost && worst.cost.least >= kLeastSure) {
       if (is_proven(worst.ranks) ||
-          chance_of_stall(waits_by_block(kMostBlocks), worst.ranks,
-                          what_if.places().are_whole_roles(worst.ranks)) <= kMostChance) {
+          std::min(chance_of_stall(job, what_if, worst.ranks, kMostBlocks),
+                   chance_of_stall(job, what_if, worst.ranks, 1)) <= kMostChance) {
         slow_ranks.worst = worst;
       } else if (worst.iterations < kIterationsOfImbalance ||
                  std::pow(least_sets, 1.0 - worst.iterations) > kMostChance) {
