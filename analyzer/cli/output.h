@@ -37,6 +37,13 @@ std::size_t screen_columns(int descriptor = 1);
 /// lines cut rather than wrapped; empty or "cat": none).
 bool show(const std::string& text, std::string_view format);
 
+/// Returns the text without the blanks around it.
+inline std::string_view trimmed(std::string_view text) {
+  while (text.starts_with(' ')) text.remove_prefix(1);
+  while (text.ends_with(' ')) text.remove_suffix(1);
+  return text;
+}
+
 /// Writes notes and what could not be read to stderr, a line each.
 void print_problems(const model::Problems& problems, const std::vector<std::string>& notes);
 

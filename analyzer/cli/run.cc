@@ -150,7 +150,8 @@ std::string reworded(std::string text) {
 std::string usage_error(const CLI::App* app, const CLI::Error& error) {
   std::string words;
   const CLI::App* const command = chosen_command(app, words);
-  const std::vector<std::string> rest = app->remaining(true);
+  std::vector<std::string> rest = app->remaining(true);
+  std::erase(rest, "--");
   const bool needs_command = command->get_require_subcommand_min() > 0;
   const auto code = static_cast<CLI::ExitCodes>(error.get_exit_code());
   // An option that is not known comes before an argument that is missing: it may be the cause.

@@ -176,8 +176,7 @@ class Samples {
         return true;  // a thread that moves cannot always be read
       }
       const std::string& said = commands[0].errors;
-      lacks_rights_ = lacks_rights_ || said.find("ermission denied") != std::string::npos ||
-                      said.find("ermission Denied") != std::string::npos ||
+      lacks_rights_ = lacks_rights_ || said.find("ermission ") != std::string::npos ||
                       said.find("not permitted") != std::string::npos;
       troubles_ += (troubles_.empty() ? "" : "; ") + std::string(tool.name) + ' ' +
                    (commands[0].error.empty() ? "shows no stack" : commands[0].error);
@@ -233,6 +232,7 @@ class Sampler {
   std::int64_t pid() const { return pid_; }
   bool is_looked_at() const { return reason_.empty(); }
   bool has_stack() const { return !python_.is_empty() || !native_.is_empty(); }
+  bool lacks_lines() const { return is_looked_at() && is_python_ && python_.is_empty(); }
   bool lacks_rights() const {
     return !has_stack() && (python_.lacks_rights() || native_.lacks_rights());
   }
@@ -247,19 +247,14 @@ class Sampler {
       used = " used " + report::fixed(100 * (*end_s_ - *begin_s_) / took.count(), 0) +
              " % of a processor";
     }
-    const std::string advice = is_python_ && python_.is_empty()
-                                   ? "; for lines of Python: pip install py-spy there, or "
-                                     "nccl_ringside.show_stacks() in the "
-                                     "program"
-                                   : "";
     if (!has_stack()) {
       return {"stack", "",
               (used.empty() ? "" : used.substr(1) + ", and ") +
-                  "shows no stack: " + python_.troubles() + "; " + native_.troubles() + advice};
+                  "shows no stack: " + python_.troubles() + "; " + native_.troubles()};
     }
     const Samples& first = python_.is_empty() ? native_ : python_;
-    std::string text = "was " + first.where() + " (by " + first.tool() +
-                       (used.empty() ? "" : "; it" + used) + advice + ')';
+    std::string text =
+        "was " + first.where() + " (by " + first.tool() + (used.empty() ? "" : "; it" + used) + ')';
     if (!python_.is_empty() && !native_.is_empty()) {
       text += ", natively " + native_.where() + " (by " + native_.tool() + ')';
     }
@@ -397,12 +392,17 @@ std::vector<Evidence> sample_stacks(const std::vector<std::int64_t>& pids) {
                                                                 ' ' + samplers[i].result().text;
     }
   }
-  if (std::any_of(samplers.begin(), samplers.end(),
-                  [](const Sampler& one) { return one.lacks_rights(); })) {
-    evidence.push_back({"stack", "",
-                        "For stacks there the tools need rights: run ringside as root or with "
-                        "CAP_SYS_PTRACE, or call `sysctl kernel.yama.ptrace_scope=0` there"});
-  }
+  const auto say_once = [&](bool (Sampler::*is_true)() const, const char* text) {
+    if (std::ranges::any_of(samplers, is_true)) {
+      evidence.push_back({"stack", "", text});
+    }
+  };
+  say_once(&Sampler::lacks_lines,
+           "For lines of Python: pip install py-spy there, or nccl_ringside.show_stacks() in the "
+           "program");
+  say_once(&Sampler::lacks_rights,
+           "For stacks there the tools need rights: run ringside as root or with CAP_SYS_PTRACE, "
+           "or call `sysctl kernel.yama.ptrace_scope=0` there");
   return evidence;
 }
 

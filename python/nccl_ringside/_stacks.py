@@ -20,8 +20,9 @@ def show_stacks() -> bool:
     """Lets processes of this user, and of root, ask where the main thread is; Linux only.
 
     A thread answers on a socket that only this host has, and takes no time until it is asked. It
-    says nothing while code in C holds the interpreter's lock; py-spy sees that, too. False: there
-    can be no such socket.
+    says nothing while code in C holds the interpreter's lock; py-spy sees that, too. Forked child
+    processes, such as workers of a data loader, can be asked, too. False: there can be no such
+    socket.
     """
     global _served
     if _served == os.getpid():
@@ -30,10 +31,12 @@ def show_stacks() -> bool:
         listener = socket.socket(socket.AF_UNIX)
         listener.bind(f"\0ringside-stacks-{os.getpid()}")
         listener.listen()
-    except OSError:
+        threading.Thread(target=_serve, args=(listener,), name="ringside-stacks", daemon=True).start()
+    except (OSError, RuntimeError):
         return False
+    if _served is None:
+        os.register_at_fork(after_in_child=show_stacks)
     _served = os.getpid()
-    threading.Thread(target=_serve, args=(listener,), name="ringside-stacks", daemon=True).start()
     return True
 
 

@@ -244,3 +244,29 @@ def test_another_process_can_ask_where_the_main_thread_is(run: Run) -> None:
         """
     )
     assert job.answer == [[True, True], "MainThread", ["ask", "<module>"]]
+
+
+def test_a_forked_worker_can_be_asked_alike(run: Run) -> None:
+    job = run(
+        r"""
+        import json, os, socket
+        import nccl_ringside
+        nccl_ringside.show_stacks()
+        def work():
+            waits.close()
+            ready.send(b"1")
+            ready.recv(1)  # until the parent has ended
+        waits, ready = socket.socketpair()
+        worker = os.fork()
+        if worker == 0:
+            work()
+            os._exit(0)
+        ready.close()
+        waits.recv(1)
+        with socket.socket(socket.AF_UNIX) as asked:
+            asked.connect(f"\0ringside-stacks-{worker}")
+            thread, = json.loads(b"".join(iter(lambda: asked.recv(65536), b"")))
+        print(json.dumps([one["name"] for one in thread["frames"]][-2:]))
+        """
+    )
+    assert job.answer == ["work", "<module>"]

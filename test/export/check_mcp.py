@@ -105,7 +105,8 @@ def check_wrong_types(client):
     for name, arguments, wrong in (
             ("what_if", {"path": "traces", "balanced": "yes"}, "balanced"), ("summary", {"path": 7}, "path"),
             ("summary", {"path": "traces", "rank": "three"}, "rank"), ("query", {"path": "traces", "sql": 1}, "sql"),
-            ("summary", {"path": "traces", "func": ["AllReduce"]}, "func")):
+            ("summary", {"path": "traces", "func": ["AllReduce"]}, "func"),
+            ("summary", {"path": "traces\0x"}, "path"), ("query", {"path": "traces", "sql": "SELECT 1\0x"}, "sql")):
         error = client.call(name, **arguments)["error"]
         assert error["code"] == -32602 and wrong in error["message"], error
     assert not client.call("summary", path="traces", rank=3)["result"]["isError"]
@@ -200,6 +201,8 @@ def check_refused(client, root):
         assert result["isError"] and "status 2" in text and "ringside query: " in text, result
     for text in ("--help", "-h", "; touch x"):
         assert client.call("summary", path="traces", func=text)["result"]["isError"], text
+    wrong = client.call("what_if", path="traces", without="5")["result"]
+    assert "neither rank:NUMBER nor host:NAME" in wrong["content"][0]["text"], wrong
     missing = client.call("summary", path="traces", func="Nothing")["result"]
     assert missing["isError"] and "Nothing" in missing["content"][0]["text"], missing
     assert sorted(path.name for path in root.iterdir()) == ["away", "other", "traces"]

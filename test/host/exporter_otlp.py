@@ -5,6 +5,7 @@ schema."""
 import http.server
 import json
 import os
+import subprocess
 import threading
 
 from exporter import Exporter, get, require, samples, wait_for
@@ -31,7 +32,9 @@ class Handler(http.server.BaseHTTPRequestHandler):
 
 
 def attributes(one):
-    return {pair["key"]: pair["value"]["stringValue"] for pair in one["attributes"]}
+    found = {pair["key"]: pair["value"]["stringValue"] for pair in one["attributes"]}
+    require(len(found) == len(one["attributes"]), f"a key stands twice: {one['attributes']}")
+    return found
 
 
 def check_schema(message):
@@ -45,12 +48,21 @@ def check_schema(message):
     json_format.ParseDict(message, metrics_service_pb2.ExportMetricsServiceRequest())
 
 
+def check_refused(options):
+    """An endpoint of gRPC takes no HTTP."""
+    done = subprocess.run(
+        [options.ringside, "exporter", "--otlp", "env"], text=True, capture_output=True, check=False, timeout=60,
+        env={**os.environ, "OTEL_EXPORTER_OTLP_ENDPOINT": "http://127.0.0.1:4317", "OTEL_EXPORTER_OTLP_PROTOCOL": "grpc"})
+    require(done.returncode == 2 and "OTEL_EXPORTER_OTLP_PROTOCOL is grpc" in done.stderr, f"{done}")
+
+
 def check_otlp(options, jobs):
+    check_refused(options)
     collector = Collector()
     given = {"OTEL_EXPORTER_OTLP_ENDPOINT": f"http://127.0.0.1:{collector.server_port}/",
-             "OTEL_EXPORTER_OTLP_HEADERS": "api-key=a%20secret,tenant=7",
+             "OTEL_EXPORTER_OTLP_HEADERS": "api-key=a%20secret, tenant = 7 ",
              "OTEL_METRIC_EXPORT_INTERVAL": "200", "OTEL_SERVICE_NAME": "training",
-             "OTEL_RESOURCE_ATTRIBUTES": 'team=a"b'}
+             "OTEL_RESOURCE_ATTRIBUTES": 'service.name=other, team=a"b,team=c"d'}
     os.environ.update(given)
     exporter = Exporter(options.ringside, jobs.rings, "--otlp", "env")
     for name in given:
@@ -67,7 +79,7 @@ def check_otlp(options, jobs):
     check_schema(message)
     (resource,) = message["resourceMetrics"]
     require(attributes(resource["resource"]).items() >=
-            {"service.name": "training", "team": 'a"b', "host.name": os.uname().nodename}.items(),
+            {"service.name": "training", "team": 'c"d', "host.name": os.uname().nodename}.items(),
             f"{resource['resource']}")
     (scope,) = resource["scopeMetrics"]
     metrics = {one["name"]: one for one in scope["metrics"]}

@@ -9,6 +9,7 @@
 #include <limits>
 #include <system_error>
 
+#include "analyzer/cli/output.h"
 #include "analyzer/model/joined.h"
 #include "analyzer/report/document/numbers.h"
 #include "analyzer/report/document/slow_text.h"
@@ -34,12 +35,6 @@ constexpr std::array<Word, 10> kWords = {{{"busbw", FailOn::kBusbw, '<', false},
                                           {"state", FailOn::kState, 0, false},
                                           {"unfinished", FailOn::kUnfinished, 0, false},
                                           {"dropped", FailOn::kDropped, 0, false}}};
-
-std::string_view trimmed(std::string_view text) {
-  while (!text.empty() && text.front() == ' ') text.remove_prefix(1);
-  while (!text.empty() && text.back() == ' ') text.remove_suffix(1);
-  return text;
-}
 
 std::optional<Condition> parse_one(std::string_view text, std::string& error) {
   const std::size_t at = std::min(text.find_first_of("<>"), text.size());

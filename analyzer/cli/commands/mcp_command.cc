@@ -33,14 +33,11 @@ struct McpOptions {
 
 constexpr char kMcpExample[] =
     "This command speaks the Model Context Protocol (JSON-RPC 2.0, a message on each line) on "
-    "standard "
-    "input and output, until its input ends. Its tools are commands of ringside, whose JSON they "
-    "answer: "
-    "summary, hang, stragglers, what_if, network, compare, query and views. It writes no file, and "
-    "reads none outside of these directories, whatever links are in them. When its input ends, the "
-    "commands that run end, too. docs/for-agents.md says which to ask.\n"
-    "\n"
-    "Examples:\n"
+    "standard input and output, until its input ends. Its tools are commands of ringside, whose "
+    "JSON they answer: summary, hang, stragglers, what_if, network, compare, query and views. It "
+    "writes no file, and reads none outside of these directories, whatever links are in them. When "
+    "its input ends, the commands that run end, too. docs/for-agents.md says which to ask.\n"
+    "\nExamples:\n"
     "  ringside mcp /shared/traces\twhat a client of the protocol starts\n"
     "  claude mcp add ringside -- ringside mcp /shared/traces\tin one of them\n";
 

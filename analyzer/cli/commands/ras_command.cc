@@ -28,8 +28,7 @@ constexpr char kRasExample[] =
     "NCCL 2.24 and newer has a service (RAS) in every process that knows which collectives each "
     "rank has launched, and whose process does not answer. Put its answer next to the traces, and "
     "`ringside hang` shows it with its own verdict.\n"
-    "\n"
-    "Examples:\n"
+    "\nExamples:\n"
     "  ringside ras\tof a job on this host\n"
     "  ringside ras --address node7:28028 --save traces/ras.json\tand keep it with the traces\n"
     "  ringside ras traces/ras.json\tan answer that was kept, of `ncclras` too\n";

@@ -2,6 +2,7 @@
 #include "analyzer/cli/live/otlp.h"
 
 #include <charconv>
+#include <map>
 #include <string_view>
 #include <unistd.h>
 #include <utility>
@@ -9,6 +10,7 @@
 
 #include "analyzer/cli/launch.h"
 #include "analyzer/cli/live/watch_takers.h"
+#include "analyzer/cli/output.h"
 #include "analyzer/model/percent_decoded.h"
 #include "launch/text.h"
 #include "live/metrics/metrics_page.h"
@@ -36,7 +38,7 @@ std::string with_path(std::string url) {
   return url;
 }
 
-// The list has the form KEY=VALUE,KEY=VALUE.
+// The list has the form KEY=VALUE, KEY=VALUE, with blanks around each or none (W3C's Baggage).
 std::vector<std::pair<std::string, std::string>> pairs_of(const std::string& list,
                                                           std::string& error) {
   std::vector<std::pair<std::string, std::string>> pairs;
@@ -44,12 +46,12 @@ std::vector<std::pair<std::string, std::string>> pairs_of(const std::string& lis
     const std::string_view one = rest.substr(0, rest.find(','));
     rest.remove_prefix(one.size() + (one.size() < rest.size() ? 1 : 0));
     const std::size_t equals = one.find('=');
-    const std::string key = model::percent_decoded(one.substr(0, equals));
+    const std::string key = model::percent_decoded(trimmed(one.substr(0, equals)));
     if (equals == one.npos || key.find_first_of("\r\n\"=") != key.npos) {
       error = '"' + launch::printable(std::string(one)) + "\" is not of the form KEY=VALUE";
       return {};
     }
-    pairs.emplace_back(key, model::percent_decoded(one.substr(equals + 1)));
+    pairs.emplace_back(key, model::percent_decoded(trimmed(one.substr(equals + 1))));
   }
   return pairs;
 }
@@ -72,19 +74,18 @@ void take_milliseconds(const std::string& text, std::chrono::milliseconds& value
 
 OtlpTarget otlp_target(const std::string& asked, std::string& error) {
   OtlpTarget target;
-  std::string url = asked;
-  if (asked == "env") {
-    url = variable("OTEL_EXPORTER_OTLP_METRICS_ENDPOINT");
+  std::string url =
+      asked == "env" ? variable("OTEL_EXPORTER_OTLP_METRICS_ENDPOINT") : with_path(asked);
+  if (url.empty()) {
+    url = variable("OTEL_EXPORTER_OTLP_ENDPOINT");
     if (url.empty()) {
-      url = variable("OTEL_EXPORTER_OTLP_ENDPOINT");
-      if (url.empty()) {
-        error = "env needs OTEL_EXPORTER_OTLP_ENDPOINT";
-        return target;
-      }
-      url = with_path(url);
+      error = "env needs OTEL_EXPORTER_OTLP_ENDPOINT";
+      return target;
     }
-  } else {
     url = with_path(url);
+  }
+  if (asked == "env" && of_metrics("PROTOCOL") == "grpc") {
+    error = "env: OTEL_EXPORTER_OTLP_PROTOCOL is grpc; name the address for HTTP, http://HOST:4318";
   }
   take_milliseconds(of_metrics("TIMEOUT"), target.timeout, error);
   take_milliseconds(variable("OTEL_METRIC_EXPORT_INTERVAL"), target.interval, error);
@@ -94,11 +95,14 @@ OtlpTarget otlp_target(const std::string& asked, std::string& error) {
   }
   std::string host(256, '\0');
   gethostname(host.data(), host.size() - 1);
-  const std::string service = variable("OTEL_SERVICE_NAME", "ringside");
-  target.resource =
-      live::label("service.name", service) + ',' + live::label("host.name", host.c_str());
+  std::map<std::string, std::string> resource = {{"service.name", "ringside"},
+                                                 {"host.name", host.c_str()}};
   for (const auto& [key, value] : pairs_of(variable("OTEL_RESOURCE_ATTRIBUTES"), error)) {
-    target.resource += ',' + live::label(key, value);
+    resource[key] = value;
+  }
+  resource["service.name"] = variable("OTEL_SERVICE_NAME", resource["service.name"]);
+  for (const auto& [key, value] : resource) {
+    target.resource += (target.resource.empty() ? "" : ",") + live::label(key, value);
   }
   target.command = post_command(url, headers, error);
   return target;

@@ -2,7 +2,6 @@
 #include "analyzer/cli/mcp/mcp_tools.h"
 
 #include <algorithm>
-#include <array>
 #include <filesystem>
 #include <string_view>
 
@@ -93,9 +92,10 @@ const std::vector<Tool>& tools() {
 }
 
 bool has_type(const json& value, Kind kind) {
-  return kind == Kind::kFlag     ? value.is_boolean()
-         : kind == Kind::kNumber ? value.is_number_integer()
-                                 : value.is_string();
+  return kind == Kind::kFlag ? value.is_boolean()
+         : kind == Kind::kNumber
+             ? value.is_number_integer()
+             : value.is_string() && value.get<std::string>().find('\0') == std::string::npos;
 }
 
 }  // namespace
