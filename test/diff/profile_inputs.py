@@ -417,6 +417,18 @@ def without_distributed_info(says_rank):
     return {f"profiles/{i}.json.gz": text for i, text in enumerate(made.values())}
 
 
+def groups_of_one():
+    """Pairs reduce together, and each rank with itself: kernels that wait for nobody. Rank 1 is slow."""
+    def change(trace):
+        rank = trace["distributedInfo"]["rank"]
+        for event in trace["traceEvents"]:
+            if event["args"].get("Process Group Name") == "0":
+                event["args"] |= {"Process Group Name": f"dp{rank}", "Group size": 1, "Process Group Ranks": f"[{rank}]"}
+        return trace
+
+    return with_members(files(ranks=2, slow=1, slower=1.5), change)
+
+
 def cut():
     """Rank 1 of two was killed while it wrote its profile."""
     made = files(ranks=2, steps=2)
@@ -554,5 +566,6 @@ def cases():
         "profiles-topology": ("topology ../profiles-cut/profiles", {}),
         "profiles-without-times": ("summary --no-findings profiles", without_times()),
         "profiles-root": ("match profiles", roots()),
+        "profiles-groups-of-one": ("stragglers profiles", groups_of_one()),
         "profiles-exchanges": ("summary profiles", exchanges()),
     }

@@ -61,8 +61,7 @@ class Numbering {
 
  private:
   void number(const std::vector<RankCalls>& ranks) {
-    const bool has_numbers = std::all_of(ranks.begin(), ranks.end(),
-                                         [](const RankCalls& one) { return one.has_numbers; });
+    const bool has_numbers = std::ranges::all_of(ranks, &RankCalls::has_numbers);
     const auto before = has_numbers ? std::vector<std::size_t>(ranks.size()) : common_begin(ranks);
     if (!has_numbers && (before.empty() || !agree(ranks, before))) {
       begin_together_ = false;
@@ -190,12 +189,10 @@ class Numbering {
   }
 
   bool are_of_one_clock(const std::vector<RankCalls>& ranks) const {
-    const auto process_of = [&](const RankCalls& rank) -> const model::Process& {
-      return traces_.files[rank.file].process;
-    };
     return std::all_of(ranks.begin(), ranks.end(), [&](const RankCalls& rank) {
-      return process_of(rank).host == process_of(ranks.front()).host &&
-             process_of(rank).boot_id == process_of(ranks.front()).boot_id;
+      const model::Process& one = traces_.files[rank.file].process;
+      const model::Process& first = traces_.files[ranks.front().file].process;
+      return one.host == first.host && one.boot_id == first.boot_id;
     });
   }
 

@@ -71,11 +71,13 @@ class ProfileTrace {
     find_launches();
     for (std::size_t i = 0; i < trace_.comms.size(); ++i) {
       const std::string_view name = trace_.names.text(trace_.comms[i].collective);
-      // NCCL runs nothing for a group of one rank.
-      if (!name.empty() && !makes_no_call(name) && trace_.comms[i].group_size != 1) {
+      if (trace_.comms[i].group_size == 1) {  // nobody to communicate with
+        calls_of_one_.insert(trace_.comms[i].external_id);
+      } else if (!name.empty() && !makes_no_call(name)) {
         add_call(i, name);
       }
     }
+    calls_of_one_.erase(model::kNoId);
     return std::move(framed_);
   }
 
@@ -84,7 +86,8 @@ class ProfileTrace {
     for (std::size_t i = 0; i < trace_.activities.size(); ++i) {
       const model::GpuActivity& activity = trace_.activities[i];
       const std::string_view name = trace_.names.text(activity.name);
-      if (std::binary_search(joined.begin(), joined.end(), i)) {
+      if (std::binary_search(joined.begin(), joined.end(), i) ||
+          calls_of_one_.contains(activity.external_id)) {
         continue;
       }
       if (is_of_nccl(activity)) {
@@ -309,15 +312,14 @@ class ProfileTrace {
   // A batch is launched once, behind all of its calls.
   void group(model::Operation& operation, const model::KinetoComm& comm) {
     const auto before = last_exchange_.find({comm.thread, operation.context});
-    if (before != last_exchange_.end()) {
+    if (before != last_exchange_.end() &&
+        !is_launched_between(comm.thread, before->second.second, comm.start_ns)) {
       model::Operation last = file_.operations[before->second.first];
-      if (!is_launched_between(comm.thread, before->second.second, comm.start_ns)) {
-        if (!last.group) {
-          last.group = last.id;
-          file_.operations.set(before->second.first, last);
-        }
-        operation.group = last.group;
+      if (!last.group) {
+        last.group = last.id;
+        file_.operations.set(before->second.first, last);
       }
+      operation.group = last.group;
     }
     last_exchange_[{comm.thread, operation.context}] = {file_.operations.size(), comm.start_ns};
   }
@@ -364,6 +366,7 @@ class ProfileTrace {
   std::map<std::pair<std::int64_t, std::uint32_t>, std::pair<std::size_t, std::int64_t>>
       last_exchange_;
   std::vector<FramedOperation> framed_;
+  std::set<std::int64_t> calls_of_one_;  // of groups of one rank, by external id
 };
 
 }  // namespace

@@ -91,9 +91,8 @@ std::optional<Finding> slow_finding(const replay::RunReplay& run) {
 
 std::string nobody_sentence(const replay::RunReplay& run) {
   const std::optional<std::uint32_t>& few = run.slow().unjudged_iterations;
-  return run.slow().hides_roles
-             ? "whether a stage slows the job cannot be seen by the network's times; `ringside run "
-               "-- COMMAND` records those of kernels"
+  return run.slow().hides_roles ? "stages cannot be judged by the network's times; `ringside run "
+                                  "-- COMMAND` shows them"
          : few ? "whether a rank slows the job cannot be judged: " + counted(*few, "iteration") +
                      (*few == 1 ? " was" : " were") +
                      " recorded; a longer recording shows it (`ringside run -- COMMAND`, or more "
