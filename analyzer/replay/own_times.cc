@@ -28,7 +28,7 @@ constexpr double kFastest = 0.5;
 // own times that change by so small a part are as steady as any, and few ones may be so by chance.
 constexpr double kFartherCosts = 2;
 constexpr double kStartCosts = 0.3;
-constexpr double kSteady = 0.01;
+constexpr double kSteady = 0.0005;
 // Computing goes on while kernels run if this part of those of a place hides it.
 constexpr double kOverlap = 0.25;
 // The kernels of a place that decide on its anchor.

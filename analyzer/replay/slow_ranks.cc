@@ -239,11 +239,12 @@ SlowRanks find_slow(const Job& job, const std::vector<std::int64_t>& waited_ns, 
   const std::vector<std::vector<double>> waits_by_block_ns =
       by_block(job, what_if.places(), kBlocks,
                [&](std::uint32_t kernel) { return job.kernels[kernel].waited_ns; });
-  // How long roles wait for each other is in the nature of the job.
+  // Of two stages, one always waits less.
   const auto is_proven = [&](const std::vector<std::uint32_t>& ranks) {
-    return (what_if.places().are_whole_roles(ranks)
-                ? chance_of_roles(job, what_if, ranks)
-                : chance_of(waits_by_block_ns, ranks)) <= kMostChance;
+    const bool are_roles = what_if.places().are_whole_roles(ranks);
+    return ((!are_roles || job.ranks.size() > 2) &&
+            chance_of(waits_by_block_ns, ranks) <= kMostChance) ||
+           (are_roles && chance_of_roles(job, what_if, ranks) <= kMostChance);
   };
   const std::size_t candidates =
       std::clamp(kKernelsReplayed / std::max<std::size_t>(job.kernels.size(), 1), kLeastCandidates,
