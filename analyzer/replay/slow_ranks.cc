@@ -19,7 +19,7 @@ constexpr std::size_t kLeastCandidates = 3;
 constexpr std::size_t kMostCandidates = 64;
 constexpr std::size_t kKernelsReplayed = 4'000'000;
 // The smallest group that costs this part of what the largest does is the one to name.
-constexpr double kMostOfIt = 0.75;
+constexpr double kMostOfIt = 2.0 / 3;
 // The estimates of own times that cannot be seen are about so wrong.
 constexpr double kEstimateError = 0.15;
 // An iteration is slow if it costs this part of what one costs on average.

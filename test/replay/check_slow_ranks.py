@@ -16,7 +16,7 @@ import sys
 import tempfile
 
 HERE = pathlib.Path(__file__).parent
-PATTERNS = ("dp", "tp", "pp", "stages", "moe", "fsdp", "prefetch", "halo")
+PATTERNS = ("dp", "tp", "pp", "moe", "fsdp", "prefetch", "halo", "stages")
 KINDS = ("compute", "burst", "half", "input")
 PERCENTS = (5, 10, 20, 40)
 
