@@ -46,7 +46,6 @@ class Finder {
     times_.anchors.resize(count);
     times_.own_ns.resize(count);
     times_.is_seen.resize(count);
-    times_.pace.assign(job.ranks.size(), 1);
     ready_ns_.resize(count);
     is_free_.resize(count);
     for (const JobRank& rank : job.ranks) {
@@ -64,7 +63,7 @@ class Finder {
         see(role, rank);
       }
       estimate_rest(role);
-      times_.has_overlap.push_back(has_overlap(role));
+      times_.has_overlap = times_.has_overlap || has_overlap(role);
     }
     return std::move(times_);
   }
@@ -316,14 +315,16 @@ class Finder {
         }
       }
     }
+    // A rank's own times on the GPU, as a multiple of those of the others.
+    std::vector<double> pace(job_.ranks.size(), 1);
     for (const std::uint32_t rank : role.ranks) {
-      times_.pace[rank] = ratios[rank].empty() ? 1 : model::weighted_median(ratios[rank]);
+      pace[rank] = ratios[rank].empty() ? 1 : model::weighted_median(ratios[rank]);
     }
     std::vector<double> usual_ns(role.length);
     for (std::uint32_t place = 0; place < role.length; ++place) {
       std::vector<double> values;
       for (const OfRank& one : seen[place]) {
-        values.push_back(one.gpu_ns / std::max(1.0, times_.pace[one.rank]));
+        values.push_back(one.gpu_ns / std::max(1.0, pace[one.rank]));
       }
       usual_ns[place] = values.empty() ? 0 : model::upper_median(values);
     }

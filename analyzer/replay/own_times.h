@@ -20,17 +20,15 @@ struct Anchor {
   bool is_end = true;            // its end; else the moment at which the rank was ready for it
 };
 
-/// By kernel, but for the pace.
+/// By kernel.
 struct OwnTimes {
   std::vector<Anchor> anchors;
   std::vector<std::int64_t> own_ns;  // not below 0
   /// The stream was free when the rank was ready. Else the time is an estimate: the GPU may have
   /// been ready long before the kernel could start.
   std::vector<bool> is_seen;
-  /// By rank: its own times on the GPU, as a multiple of those of the others of its role.
-  std::vector<double> pace;
-  /// By role: its ranks go on computing while kernels run.
-  std::vector<bool> has_overlap;
+  /// Ranks go on computing while kernels run.
+  bool has_overlap = false;
 };
 
 OwnTimes find_own_times(const Job& job, const Places& places);

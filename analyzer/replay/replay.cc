@@ -78,7 +78,6 @@ void Replay::make_steps() {
           }
         }
         steps_.push_back({place_of(anchor.kernel), place_of(before),
-                          kernel == one.first_kernel ? kNone : place_of_[kernel - 1],
                           static_cast<std::uint32_t>(transfers_.size()), anchor.is_end,
                           transfers.empty()});
         if (transfers.empty()) {
@@ -108,20 +107,16 @@ void Replay::end_transfer(std::uint32_t transfer, std::int64_t time_ns) {
 }
 
 std::int64_t Replay::run(std::span<const std::int64_t> own_ns,
-                         std::span<const std::int64_t> transfer_ns,
-                         std::span<const std::int64_t> gaps_ns) {
+                         std::span<const std::int64_t> transfer_ns) {
   std::size_t alone = 0;
   std::uint32_t transfer = 0;
   for (std::uint32_t place = 0; place < steps_.size(); ++place) {
     const Step& step = steps_[place];
-    std::int64_t ready_ns =
+    const std::int64_t ready_ns =
         step.anchor == kNone
             ? 0
             : add_saturating(step.is_anchor_end ? ends_ns_[step.anchor] : ready_ns_[step.anchor],
                              own_ns[place]);
-    if (!gaps_ns.empty() && step.previous != kNone) {
-      ready_ns = std::max(ready_ns, add_saturating(ready_ns_[step.previous], gaps_ns[place]));
-    }
     const std::int64_t start_ns =
         step.before == kNone ? ready_ns : std::max(ready_ns, ends_ns_[step.before]);
     ready_ns_[place] = ready_ns;

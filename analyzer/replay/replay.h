@@ -29,11 +29,8 @@ class Replay {
 
   std::uint32_t place_of(std::uint32_t kernel) const { return place_of_[kernel]; }
 
-  /// The time of the job with these own times, by place, and transfer times, by transfer. `gaps_ns`
-  /// may be empty, or says by place how long a rank needs at least since it was ready for its
-  /// kernel before.
-  std::int64_t run(std::span<const std::int64_t> own_ns, std::span<const std::int64_t> transfer_ns,
-                   std::span<const std::int64_t> gaps_ns);
+  /// The time of the job with these own times, by place, and transfer times, by transfer.
+  std::int64_t run(std::span<const std::int64_t> own_ns, std::span<const std::int64_t> transfer_ns);
 
   /// When each kernel ended in the last run, by place.
   const std::vector<std::int64_t>& ends_ns() const { return ends_ns_; }
@@ -43,12 +40,10 @@ class Replay {
   std::int64_t ready_ns(std::uint32_t kernel) const { return ready_ns_[place_of_[kernel]]; }
 
  private:
-  // One kernel. `anchor`, `before` (on its stream) and `previous` (of its rank) are places, or
-  // kNone.
+  // One kernel. `anchor` and `before` (on its stream) are places, or kNone.
   struct Step {
     std::uint32_t anchor = kNone;
     std::uint32_t before = kNone;
-    std::uint32_t previous = kNone;
     std::uint32_t transfers_end = 0;  // those until here have all of their kernels then
     bool is_anchor_end = true;
     bool is_alone = false;  // in no transfer

@@ -63,22 +63,9 @@ WhatIf::WhatIf(const Job& job)
     for (std::uint32_t kernel = 0; kernel < own_ns_.size(); ++kernel) {
       own_ns_[replay_.place_of(kernel)] = times_.own_ns[kernel];
     }
-    replayed_ns_ = replay_.run(own_ns_, transfer_ns_, {});
+    replayed_ns_ = replay_.run(own_ns_, transfer_ns_);
     as_it_was_ns_ = replay_.ends_ns();
-    find_gaps();
     fidelity_ = find_fidelity();
-  }
-}
-
-void WhatIf::find_gaps() {
-  if (std::count(times_.has_overlap.begin(), times_.has_overlap.end(), true) == 0) {
-    return;
-  }
-  gaps_ns_.resize(job_.kernels.size());
-  for (const JobRank& rank : job_.ranks) {
-    for (std::uint32_t i = rank.first_kernel + 1; i < rank.first_kernel + rank.kernel_count; ++i) {
-      gaps_ns_[replay_.place_of(i)] = replay_.ready_ns(i) - replay_.ready_ns(i - 1);
-    }
   }
 }
 
@@ -98,9 +85,8 @@ double WhatIf::find_fidelity() const {
   return most > 0 ? most : 1;
 }
 
-void WhatIf::make_like_others(std::size_t number, const std::vector<bool>& is_chosen,
-                              Changed& changed) const {
-  const Role& role = places_.roles()[number];
+void WhatIf::make_like_others(const Role& role, const std::vector<bool>& is_chosen,
+                              std::vector<std::int64_t>& own_ns) const {
   std::vector<std::uint32_t> others;
   std::vector<std::uint32_t> chosen;
   for (const std::uint32_t rank : role.ranks) {
@@ -112,7 +98,6 @@ void WhatIf::make_like_others(std::size_t number, const std::vector<bool>& is_ch
   const std::size_t step = (others.size() + kRanksCompared - 1) / kRanksCompared;
   std::vector<std::int64_t> usual_ns;
   std::vector<std::int64_t> mine_ns;
-  std::vector<double> medians_ns(role.length);
   const auto values_of = [&](std::uint32_t rank, std::uint32_t place, bool with_estimates,
                              std::vector<std::int64_t>& values_ns) {
     for (const std::uint32_t kernel : Job::indices_of(job_.ranks[rank], place, role.length)) {
@@ -139,53 +124,19 @@ void WhatIf::make_like_others(std::size_t number, const std::vector<bool>& is_ch
       }
     }
     std::sort(usual_ns.begin(), usual_ns.end());
-    if (3 * seen >= asked && seen > 0) {
-      medians_ns[place] = static_cast<double>(usual_ns[usual_ns.size() / 2]);
-    }
     for (const std::uint32_t rank : chosen) {
       mine_ns.clear();
       values_of(rank, place, false, mine_ns);
       std::sort(mine_ns.begin(), mine_ns.end());
       for (const std::uint32_t kernel : Job::indices_of(job_.ranks[rank], place, role.length)) {
         if (times_.is_seen[kernel]) {
-          std::int64_t& own_one_ns = changed.own_ns[replay_.place_of(kernel)];
+          std::int64_t& own_one_ns = own_ns[replay_.place_of(kernel)];
           const auto was_ns = static_cast<double>(own_one_ns);
           const double new_ns =
               usual_ns.empty() ? was_ns : same_place(own_one_ns, mine_ns, usual_ns);
           own_one_ns = static_cast<std::int64_t>(std::min(was_ns, new_ns));
         }
       }
-    }
-  }
-  if (times_.has_overlap[number]) {
-    for (const std::uint32_t rank : chosen) {
-      set_gaps(role, rank, medians_ns, changed.gaps_ns);
-    }
-  }
-}
-
-// A rank that becomes like the others goes from one kernel to the next by so much faster as the
-// places of that iteration show at which others are seen.
-void WhatIf::set_gaps(const Role& role, std::uint32_t rank, const std::vector<double>& usual_ns,
-                      std::vector<std::int64_t>& gaps_ns) const {
-  gaps_ns.resize(gaps_ns_.size());
-  const JobRank& one = job_.ranks[rank];
-  const std::uint32_t end = one.first_kernel + one.kernel_count;
-  std::vector<model::Weighted> ratios;
-  for (std::uint32_t first = one.first_kernel; first < end; first += role.length) {
-    const std::uint32_t last = std::min(first + role.length, end);
-    ratios.clear();
-    for (std::uint32_t kernel = first; kernel < last; ++kernel) {
-      const double place_ns = usual_ns[kernel - first];
-      if (times_.is_seen[kernel] && place_ns > 0) {
-        ratios.push_back({static_cast<double>(times_.own_ns[kernel]) / place_ns, place_ns});
-      }
-    }
-    const double pace = ratios.empty() ? times_.pace[rank] : model::weighted_median(ratios);
-    for (std::uint32_t kernel = std::max(first, one.first_kernel + 1); kernel < last; ++kernel) {
-      const std::uint32_t place = replay_.place_of(kernel);
-      gaps_ns[place] =
-          static_cast<std::int64_t>(static_cast<double>(gaps_ns_[place]) / std::max(pace, 1.0));
     }
   }
 }
@@ -225,7 +176,7 @@ std::vector<std::vector<double>> WhatIf::work_of(const Role& role) const {
 
 // Its q-th shortest iteration takes as long as the q-th quantile of the iterations of others.
 void WhatIf::make_like_other_roles(const Role& role, const std::vector<bool>& is_chosen,
-                                   Changed& changed) const {
+                                   std::vector<std::int64_t>& own_ns) const {
   const std::vector<std::vector<double>> work_ns = work_of(role);
   const bool are_all = std::find(is_chosen.begin(), is_chosen.end(), false) == is_chosen.end();
   std::vector<double> others_ns;
@@ -247,7 +198,7 @@ void WhatIf::make_like_other_roles(const Role& role, const std::vector<bool>& is
     std::vector<double> mine_ns = work_ns[i];
     std::sort(mine_ns.begin(), mine_ns.end());
     for (std::uint32_t k = 0; k < mine_ns.size(); ++k) {
-      cap(changed.own_ns, one.first_kernel + k * role.length, role.length,
+      cap(own_ns, one.first_kernel + k * role.length, role.length,
           same_place(work_ns[i][k], mine_ns, others_ns));
     }
   }
@@ -268,39 +219,38 @@ void WhatIf::cap(std::vector<std::int64_t>& own_ns, std::uint32_t first, std::ui
   }
 }
 
-WhatIf::Changed WhatIf::change_own(const WhatIfQuestion& question) const {
-  Changed changed{own_ns_, {}};
+std::vector<std::int64_t> WhatIf::change_own(const WhatIfQuestion& question) const {
+  std::vector<std::int64_t> own_ns = own_ns_;
   if (question.is_balanced) {
-    balance(changed.own_ns);
-    return changed;
+    balance(own_ns);
+    return own_ns;
   }
   std::vector<bool> is_chosen(job_.ranks.size());
   for (const std::uint32_t rank : question.like_others) {
     is_chosen[rank] = true;
   }
-  for (std::size_t number = 0; number < places_.roles().size(); ++number) {
-    const Role& role = places_.roles()[number];
+  for (const Role& role : places_.roles()) {
     if (!std::all_of(role.ranks.begin(), role.ranks.end(),
                      [&](std::uint32_t rank) { return is_chosen[rank]; })) {
-      make_like_others(number, is_chosen, changed);
+      make_like_others(role, is_chosen, own_ns);
     } else if (shows_roles_) {
-      make_like_other_roles(role, is_chosen, changed);
+      make_like_other_roles(role, is_chosen, own_ns);
     }
   }
-  return changed;
+  return own_ns;
 }
 
 // What they have to do beyond the mean of all ranks goes to others.
-WhatIf::Changed WhatIf::share_work(const std::vector<std::uint32_t>& ranks) const {
-  Changed changed{own_ns_, {}};
+std::vector<std::int64_t> WhatIf::share_work(const std::vector<std::uint32_t>& ranks) const {
+  std::vector<std::int64_t> own_ns = own_ns_;
   const double factor = std::min(mean_work_ns_ / work_ns_[places_.role_of(ranks.front())], 1.0);
   for (const std::uint32_t rank : ranks) {
     for (const std::uint32_t kernel : Job::indices_of(job_.ranks[rank])) {
-      std::int64_t& here_ns = changed.own_ns[replay_.place_of(kernel)];
+      std::int64_t& here_ns = own_ns[replay_.place_of(kernel)];
       here_ns = static_cast<std::int64_t>(factor * static_cast<double>(here_ns));
     }
   }
-  return changed;
+  return own_ns;
 }
 
 std::vector<std::int64_t> WhatIf::transfer_times_of(const WhatIfQuestion& question) const {
@@ -331,23 +281,17 @@ std::vector<std::int64_t> WhatIf::transfer_times_of(const WhatIfQuestion& questi
 }
 
 WhatIfAnswer WhatIf::ask(const WhatIfQuestion& question, std::uint32_t of) {
-  const Changed changed = change_own(question);
   const std::vector<std::int64_t> transfer_ns = transfer_times_of(question);
   const auto all_ns = static_cast<double>(replayed_ns_);
-  const auto saved_by = [&](const Changed& one, std::span<const std::int64_t> gaps_ns) {
-    return 1 - static_cast<double>(replay_.run(one.own_ns, transfer_ns, gaps_ns)) / all_ns;
+  const auto saved_by = [&](const std::vector<std::int64_t>& own_ns) {
+    return 1 - static_cast<double>(replay_.run(own_ns, transfer_ns)) / all_ns;
   };
   WhatIfAnswer answer;
   const double shared = places_.is_role(question.like_others) && shows_roles_
-                            ? saved_by(share_work(question.like_others), {})
+                            ? saved_by(share_work(question.like_others))
                             : 1;
-  // Where computing goes on beside kernels, the pace says too little and the own times after the
-  // ends of kernels too much. The last replay is that from which the iterations are taken.
-  const double paced = changed.gaps_ns.empty() ? 1 : saved_by(changed, changed.gaps_ns);
-  answer.saved_most = saved_by(changed, {});
-  answer.saved_least = std::clamp(paced, answer.saved_most / 2, answer.saved_most);
-  answer.saved = (answer.saved_least + answer.saved_most) / 2;
-  answer.saved_least = std::min(answer.saved_least, shared);
+  answer.saved = answer.saved_most = saved_by(change_own(question));
+  answer.saved_least = std::min(answer.saved, shared);
   if (question.like_others.size() > 1) {
     answer.saved = std::min(answer.saved, shared);  // several are slow since they have more to do
   }

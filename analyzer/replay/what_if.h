@@ -55,7 +55,7 @@ class WhatIf {
 
   /// Replays the job as it was. The result is valid until the next question.
   const Replay& as_it_was() {
-    replay_.run(own_ns_, transfer_ns_, {});
+    replay_.run(own_ns_, transfer_ns_);
     return replay_;
   }
 
@@ -64,23 +64,16 @@ class WhatIf {
 
  private:
   double find_fidelity() const;
-  // By place in the replay, as its arguments.
-  struct Changed {
-    std::vector<std::int64_t> own_ns;
-    std::vector<std::int64_t> gaps_ns;  // empty without overlap
-  };
+  // Own times are by place in the replay.
   void make_like_other_roles(const Role& role, const std::vector<bool>& is_chosen,
-                             Changed& changed) const;
+                             std::vector<std::int64_t>& own_ns) const;
   void cap(std::vector<std::int64_t>& own_ns, std::uint32_t first, std::uint32_t length,
            double all_ns) const;
-  Changed change_own(const WhatIfQuestion& question) const;
-  Changed share_work(const std::vector<std::uint32_t>& ranks) const;
+  std::vector<std::int64_t> change_own(const WhatIfQuestion& question) const;
+  std::vector<std::int64_t> share_work(const std::vector<std::uint32_t>& ranks) const;
   std::vector<std::int64_t> transfer_times_of(const WhatIfQuestion& question) const;
-  void find_gaps();
-  void make_like_others(std::size_t number, const std::vector<bool>& is_chosen,
-                        Changed& changed) const;
-  void set_gaps(const Role& role, std::uint32_t rank, const std::vector<double>& usual_ns,
-                std::vector<std::int64_t>& gaps_ns) const;
+  void make_like_others(const Role& role, const std::vector<bool>& is_chosen,
+                        std::vector<std::int64_t>& own_ns) const;
   void balance(std::vector<std::int64_t>& own_ns) const;
 
   const Job& job_;
@@ -93,9 +86,8 @@ class WhatIf {
   Replay replay_;
   std::int64_t replayed_ns_ = 0;
   double fidelity_ = 0;
-  // By place in the replay of the job as it was; gaps are since the rank was ready before.
+  // By place in the replay of the job as it was.
   std::vector<std::int64_t> own_ns_;
-  std::vector<std::int64_t> gaps_ns_;       // empty without overlap
   std::vector<std::int64_t> as_it_was_ns_;  // the ends
 };
 

@@ -67,8 +67,7 @@ std::optional<Finding> slow_finding(const replay::RunReplay& run) {
       return std::nullopt;
     }
     // Work that communication hides is not seen.
-    const std::vector<bool>& overlaps = run.what_if().times().has_overlap;
-    const std::string saved = std::find(overlaps.begin(), overlaps.end(), true) != overlaps.end()
+    const std::string saved = run.what_if().times().has_overlap
                                   ? "at least " + percent_text(imbalance->least) + " less"
                                   : "about " + percent_text(imbalance->best) + " less (" +
                                         fixed(100 * imbalance->least, 1) + " to " +
