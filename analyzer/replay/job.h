@@ -82,6 +82,10 @@ struct Job {
   std::vector<Transfer> transfers;
   std::vector<std::uint32_t> members;  // kernels of transfers
 
+  /// Those of its ranks.
+  std::uint32_t kernel_count() const {
+    return ranks.empty() ? 0 : ranks.back().first_kernel + ranks.back().kernel_count;
+  }
   std::span<const std::uint32_t> transfers_of(std::uint32_t kernel) const {
     return std::span(links).subspan(first_link[kernel],
                                     first_link[kernel + 1] - first_link[kernel]);

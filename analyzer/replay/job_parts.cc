@@ -142,11 +142,12 @@ class Builder {
       const metrics::GlobalRank& who = who_.all()[run_and_rank.second];
       const model::Process& process = traces_.files[who.file].process;
       ranks.emplace_back(jobs_.size() - 1, static_cast<std::uint32_t>(job.ranks.size()));
-      job.ranks.push_back({who.label, process.host, process.pid, who.file,
-                           static_cast<std::uint32_t>(job.kernels.size()),
+      job.ranks.push_back({who.label, process.host, process.pid, who.file, job.kernel_count(),
                            static_cast<std::uint32_t>(kernels.size())});
-      job.kernels.resize(job.kernels.size() + kernels.size());
       seen.push_back(std::move(kernels));
+    }
+    for (Job& job : jobs_) {
+      job.kernels.resize(job.kernel_count());
     }
     for_each_on_cores(ranks.size(), [&](std::size_t, std::size_t i) {
       add_kernels(seen[i], ranks[i].second, jobs_[ranks[i].first]);
@@ -311,6 +312,8 @@ PartsFinder::PartsFinder(const facts::Facts& facts, metrics::RowsBy by)
       of_thread_(core_count()) {
   for (OfThread& own : of_thread_) {
     own.parts.coverage.resize(facts.matches().runs.runs.size());
+    own.parts.kernels.reserve(facts.matches().parts.size() /
+                              (&own == &of_thread_.front() ? 1 : of_thread_.size()));
   }
   for (const auto& group : facts::find_groups(facts.traces(), facts.matches())) {
     for (const std::uint32_t operation : group) {
