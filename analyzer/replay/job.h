@@ -6,7 +6,6 @@
 #ifndef RINGSIDE_ANALYZER_REPLAY_JOB_H
 #define RINGSIDE_ANALYZER_REPLAY_JOB_H
 
-#include <compare>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
@@ -21,16 +20,6 @@ namespace ringside::replay {
 inline constexpr std::uint32_t kNone = std::numeric_limits<std::uint32_t>::max();
 using facts::kSameMoment_ns;
 
-/// What operations have in common that are shown in one line.
-struct Kind {
-  std::uint32_t communicator = 0;  // index into Matches::communicators
-  std::string function;            // as in tables: "AllReduce", "SendRecv"
-  std::uint64_t bytes = 0;
-  std::string group;  // as of Grouping::text_of; empty if nothing is known
-
-  auto operator<=>(const Kind&) const = default;
-};
-
 /// What one rank ran for one operation, or for calls that were grouped.
 struct Kernel {
   std::int64_t start_ns = 0;  // the rank's arrival
@@ -41,7 +30,7 @@ struct Kernel {
   std::int64_t waited_ns = 0;
   std::uint32_t stream_before = 0;  // the kernel before it on its communicator's stream, or kNone
   std::uint32_t signature = 0;      // equal of calls that are alike: function, bytes, ranks
-  std::uint32_t kind = 0;           // index into Job::kinds
+  std::uint32_t operation = 0;      // index into Matches::operations: the first of grouped calls
   std::uint32_t rank = 0;           // index into Job::ranks
 
   std::int64_t wall_ns() const { return end_ns - start_ns; }
@@ -52,8 +41,6 @@ struct Transfer {
   std::uint32_t first_member = 0;  // its kernels are Job::members from here on
   std::uint32_t member_count = 0;
   facts::Flow flow = facts::Flow::kAll;  // or of a root, which is the first member
-  std::uint32_t operation = 0;           // its index
-  std::uint64_t number = 0;              // of its operation: MatchedOperation::number
   /// How long its data took: the shortest time of its kernels, as the last rank to come waits for
   /// nobody.
   std::int64_t time_ns = 0;
@@ -74,7 +61,6 @@ struct JobRank {
 
 struct Job {
   std::uint32_t run = 0;  // index into Runs::runs
-  std::vector<Kind> kinds;
   std::vector<JobRank> ranks;
   std::vector<Kernel> kernels;            // rank by rank
   std::vector<std::uint32_t> links;       // transfers, kernel by kernel
@@ -104,11 +90,6 @@ struct Job {
       indices.push_back(rank.first_kernel + i);
     }
     return indices;
-  }
-  /// The operation of a kernel; kNone of one that no other rank takes part in.
-  std::uint32_t operation_of(std::uint32_t kernel) const {
-    const std::span<const std::uint32_t> own = transfers_of(kernel);
-    return own.empty() ? kNone : transfers[own.front()].operation;
   }
   /// The kernels of a rank whose waits count.
   std::span<const Kernel> waits_of(const JobRank& rank) const {

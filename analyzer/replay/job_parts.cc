@@ -13,7 +13,6 @@
 #include "analyzer/facts/groups.h"
 #include "analyzer/match/verdict/describe.h"
 #include "analyzer/metrics/iterations/named_turns.h"
-#include "analyzer/metrics/rows/rows.h"
 #include "analyzer/model/parallel.h"
 #include "analyzer/model/saturating.h"
 #include "analyzer/replay/exchanges.h"
@@ -80,12 +79,12 @@ struct HashOfCalls {
 };
 
 // Joins calls that one kernel was made of into the first of them, and returns that by call.
-std::vector<std::uint32_t> join_calls(JobParts& parts) {
+std::vector<std::uint32_t> join_calls(JobParts& parts, const match::Matches& matches) {
   std::vector<std::uint32_t> first_of(parts.kernels.size());
   std::unordered_map<CallsOfKernel, std::uint32_t, HashOfCalls> firsts;
   for (std::uint32_t i = 0; i < first_of.size(); ++i) {
     const SeenKernel& other = parts.kernels[i];
-    const std::uint32_t communicator = parts.kinds[other.kind].communicator;
+    const std::uint32_t communicator = matches.operations[other.operation].communicator;
     first_of[i] =
         other.group == 0
             ? i
@@ -101,7 +100,6 @@ std::vector<std::uint32_t> join_calls(JobParts& parts) {
       first.signature += other.signature;
       first.operation = std::min(first.operation, other.operation);
       first.is_open = first.is_open && other.is_open;
-      first.kind = parts.kinds[other.kind] < parts.kinds[first.kind] ? other.kind : first.kind;
     }
   }
   return first_of;
@@ -114,7 +112,7 @@ class Builder {
         traces_(traces),
         matches_(matches),
         who_(traces, matches),
-        first_of_(join_calls(parts)),
+        first_of_(join_calls(parts, matches)),
         place_of_(parts.kernels.size()) {}
 
   std::vector<Job> make() {
@@ -136,7 +134,6 @@ class Builder {
     for (auto& [run_and_rank, kernels] : kernels_of) {
       if (jobs_.empty() || jobs_.back().run != run_and_rank.first) {
         jobs_.emplace_back().run = run_and_rank.first;
-        jobs_.back().kinds = parts_.kinds;
       }
       Job& job = jobs_.back();
       const metrics::GlobalRank& who = who_.all()[run_and_rank.second];
@@ -161,8 +158,11 @@ class Builder {
   }
 
  private:
+  std::uint32_t communicator_of(const SeenKernel& kernel) const {
+    return matches_.operations[kernel.operation].communicator;
+  }
   std::uint32_t run_of(const SeenKernel& kernel) const {
-    return matches_.communicators[parts_.kinds[kernel.kind].communicator].run;
+    return matches_.communicators[communicator_of(kernel)].run;
   }
 
   // Makes the kernels of one rank, in the order of their calls.
@@ -183,9 +183,9 @@ class Builder {
       const SeenKernel& one = parts_.kernels[i];
       place_of_[i] = place;
       calls_ns.push_back(call_ns);
-      const auto [last, is_first] = last_on.try_emplace(job.kinds[one.kind].communicator, place);
+      const auto [last, is_first] = last_on.try_emplace(communicator_of(one), place);
       Kernel& kernel = job.kernels[place];
-      kernel = {start_ns, one.end_ns, call_ns, 0, kNone, one.signature, one.kind, rank};
+      kernel = {start_ns, one.end_ns, call_ns, 0, kNone, one.signature, one.operation, rank};
       std::int64_t free_ns = call_ns;
       if (!is_first) {  // the network shows an end once the peers have it, too
         kernel.stream_before = std::exchange(last->second, place);
@@ -273,24 +273,8 @@ class Builder {
 }  // namespace
 
 void JobParts::take(const JobParts& more) {
-  std::map<Kind, std::uint32_t> known;
-  for (std::uint32_t i = 0; i < kinds.size(); ++i) {
-    known.emplace(kinds[i], i);
-  }
-  std::vector<std::uint32_t> kind_of;
-  for (const Kind& kind : more.kinds) {
-    const auto [one, is_new] = known.try_emplace(kind, static_cast<std::uint32_t>(kinds.size()));
-    if (is_new) {
-      kinds.push_back(kind);
-    }
-    kind_of.push_back(one->second);
-  }
   const auto first_kernel = static_cast<std::uint32_t>(kernels.size());
-  kernels.reserve(kernels.size() + more.kernels.size());
-  for (SeenKernel kernel : more.kernels) {
-    kernel.kind = kind_of[kernel.kind];
-    kernels.push_back(kernel);
-  }
+  kernels.insert(kernels.end(), more.kernels.begin(), more.kernels.end());
   const auto first_member = static_cast<std::uint32_t>(members.size());
   members.reserve(members.size() + more.members.size());
   std::transform(more.members.begin(), more.members.end(), std::back_inserter(members),
@@ -304,10 +288,9 @@ void JobParts::take(const JobParts& more) {
   }
 }
 
-PartsFinder::PartsFinder(const facts::Facts& facts, metrics::RowsBy by)
+PartsFinder::PartsFinder(const facts::Facts& facts)
     : facts_(facts),
       who_(facts.traces(), facts.matches()),
-      grouping_(facts.traces(), facts.matches(), by),
       edges_(facts.traces(), facts.matches()),
       of_thread_(core_count()) {
   for (OfThread& own : of_thread_) {
@@ -322,27 +305,12 @@ PartsFinder::PartsFinder(const facts::Facts& facts, metrics::RowsBy by)
   }
 }
 
-std::uint32_t PartsFinder::kind_of(OfThread& own, const MatchedOperation& operation,
-                                   std::uint64_t bytes) const {
-  const std::uint32_t group = grouping_.group_of(operation);
-  const std::string_view function = metrics::function_of(facts_.traces(), operation);
-  std::vector<Kind>& kinds = own.parts.kinds;
-  const auto [known, is_new] = own.kinds.try_emplace(
-      {operation.communicator, function, bytes, group}, static_cast<std::uint32_t>(kinds.size()));
-  if (is_new) {
-    kinds.push_back(
-        {operation.communicator, std::string(function), bytes, grouping_.text_of(group)});
-  }
-  return known->second;
-}
-
 std::uint32_t PartsFinder::add_kernel(OfThread& own, std::uint32_t index, const Part& part,
                                       const model::Execution& execution, std::uint32_t signature,
                                       bool is_open) {
   const MatchedOperation& operation = facts_.matches().operations[index];
   SeenKernel kernel;
   kernel.rank = who_.of(operation.communicator, part.member);
-  kernel.kind = kind_of(own, operation, execution.bytes.value_or(0));
   kernel.signature = signature;
   kernel.operation = index;
   kernel.is_open = is_open;
@@ -356,14 +324,13 @@ std::uint32_t PartsFinder::add_kernel(OfThread& own, std::uint32_t index, const 
   return static_cast<std::uint32_t>(own.parts.kernels.size() - 1);
 }
 
-void PartsFinder::add_transfer(OfThread& own, facts::Flow flow, std::uint32_t index,
-                               std::span<const std::uint32_t> members, std::uint64_t bytes) const {
+void PartsFinder::add_transfer(OfThread& own, facts::Flow flow,
+                               std::span<const std::uint32_t> members, std::uint64_t bytes) {
   if (members.empty()) {
     return;
   }
   own.parts.transfers.push_back({static_cast<std::uint32_t>(own.parts.members.size()),
-                                 static_cast<std::uint32_t>(members.size()), flow, index,
-                                 facts_.matches().operations[index].number, 0, bytes});
+                                 static_cast<std::uint32_t>(members.size()), flow, 0, bytes});
   own.parts.members.insert(own.parts.members.end(), members.begin(), members.end());
 }
 
@@ -397,7 +364,7 @@ void PartsFinder::add_collective(OfThread& own, std::uint32_t index, std::span<c
   if (is_rooted) {
     std::swap(own.members[0], own.members[*root]);
   }
-  add_transfer(own, is_rooted ? flow : facts::Flow::kAll, index, own.members,
+  add_transfer(own, is_rooted ? flow : facts::Flow::kAll, own.members,
                executions.empty() ? 0 : executions.front().bytes.value_or(0));
 }
 
@@ -436,7 +403,7 @@ void PartsFinder::add_messages(OfThread& own, std::uint32_t index, std::span<con
   for (std::size_t i = 0; i < messages.size(); ++i) {
     own.members.push_back(messages[i].kernel);
     if (i + 1 == messages.size() || messages[i + 1].ranks != messages[i].ranks) {
-      add_transfer(own, facts::Flow::kAll, index, own.members, messages[i].bytes);
+      add_transfer(own, facts::Flow::kAll, own.members, messages[i].bytes);
       own.members.clear();
     }
   }
@@ -526,8 +493,8 @@ JobParts PartsFinder::take() {
   return all;
 }
 
-JobParts find_parts(const facts::Facts& facts, metrics::RowsBy by) {
-  PartsFinder finder(facts, by);
+JobParts find_parts(const facts::Facts& facts) {
+  PartsFinder finder(facts);
   constexpr std::size_t kPortion = 4096;
   const std::size_t count = facts.matches().operations.size();
   for_each_on_cores((count + kPortion - 1) / kPortion, [&](std::size_t thread, std::size_t i) {

@@ -9,13 +9,10 @@
 #include <cstdint>
 #include <map>
 #include <span>
-#include <string_view>
-#include <tuple>
 #include <vector>
 
 #include "analyzer/facts/facts.h"
 #include "analyzer/metrics/global_ranks.h"
-#include "analyzer/metrics/rows/grouping.h"
 #include "analyzer/replay/job.h"
 #include "analyzer/replay/profile_edges.h"
 
@@ -23,8 +20,7 @@ namespace ringside::replay {
 
 /// A kernel, or one of the calls that a kernel was made of.
 struct SeenKernel {
-  std::uint32_t rank = 0;  // as in GlobalRanks
-  std::uint32_t kind = 0;
+  std::uint32_t rank = 0;       // as in GlobalRanks
   std::uint32_t signature = 0;  // those of the calls of one kernel are added up
   std::uint32_t operation = 0;  // its index, which decides between equals
   /// The rank, or another one of the transfer, may have come at any time between its call and the
@@ -60,7 +56,6 @@ struct Coverage {
 };
 
 struct JobParts {
-  std::vector<Kind> kinds;
   std::vector<SeenKernel> kernels;
   std::vector<Transfer> transfers;     // without their times
   std::vector<std::uint32_t> members;  // indices into kernels
@@ -71,8 +66,8 @@ struct JobParts {
 
 class PartsFinder {
  public:
-  /// `facts` must outlive it. `by`: what kinds differ by, too.
-  PartsFinder(const facts::Facts& facts, metrics::RowsBy by);
+  /// `facts` must outlive it.
+  explicit PartsFinder(const facts::Facts& facts);
 
   /// As facts::Fold.
   void add(std::size_t thread, const facts::SeenOperation& seen) {
@@ -86,9 +81,6 @@ class PartsFinder {
  private:
   struct OfThread {
     JobParts parts;
-    std::map<std::tuple<std::uint32_t, std::string_view, std::uint64_t, std::uint32_t>,
-             std::uint32_t>
-        kinds;
     // Of one operation, for their memory.
     std::vector<std::uint32_t> members;
     std::vector<model::Execution> completed;
@@ -104,21 +96,18 @@ class PartsFinder {
   std::uint32_t add_kernel(OfThread& own, std::uint32_t index, const match::Part& part,
                            const model::Execution& execution, std::uint32_t signature,
                            bool is_open);
-  void add_transfer(OfThread& own, facts::Flow flow, std::uint32_t index,
-                    std::span<const std::uint32_t> members, std::uint64_t bytes) const;
-  std::uint32_t kind_of(OfThread& own, const match::MatchedOperation& operation,
-                        std::uint64_t bytes) const;
+  static void add_transfer(OfThread& own, facts::Flow flow, std::span<const std::uint32_t> members,
+                           std::uint64_t bytes);
 
   const facts::Facts& facts_;
   const metrics::GlobalRanks who_;
-  const metrics::Grouping grouping_;
   const ProfileEdges edges_;
   std::map<std::uint32_t, std::uint32_t> first_of_group_;  // of collectives in one kernel
   std::vector<OfThread> of_thread_;
 };
 
-/// Those of all operations, on all cores. The arguments are those of PartsFinder.
-JobParts find_parts(const facts::Facts& facts, metrics::RowsBy by);
+/// Those of all operations, on all cores.
+JobParts find_parts(const facts::Facts& facts);
 
 /// The jobs of all runs that ran something, by run.
 std::vector<Job> make_jobs(JobParts&& parts, const model::Traces& traces,

@@ -107,13 +107,11 @@ std::map<std::pair<std::uint32_t, std::string>, std::int64_t> Replays::waits_by_
   return waits_ns;
 }
 
-Replays make_replays(JobParts&& parts, const model::Traces& traces, const match::Matches& matches,
-                     metrics::RowsBy by) {
+Replays make_replays(JobParts&& parts, const model::Traces& traces, const match::Matches& matches) {
   Replays replays;
   replays.coverage = parts.coverage;
   replays.left_out = traces.left_out;
   replays.is_profiled = !traces.files.empty() && model::is_profile(traces.files.front());
-  replays.by = by;
   for (Job& job : make_jobs(std::move(parts), traces, matches)) {
     const bool is_seen = replays.coverage[job.run].is_enough();
     replays.runs.push_back(std::make_unique<RunReplay>(std::move(job), is_seen));
@@ -121,8 +119,8 @@ Replays make_replays(JobParts&& parts, const model::Traces& traces, const match:
   return replays;
 }
 
-Replays find_replays(const facts::Facts& facts, metrics::RowsBy by) {
-  return make_replays(find_parts(facts, by), facts.traces(), facts.matches(), by);
+Replays find_replays(const facts::Facts& facts) {
+  return make_replays(find_parts(facts), facts.traces(), facts.matches());
 }
 
 }  // namespace ringside::replay

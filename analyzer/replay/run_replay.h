@@ -63,7 +63,6 @@ struct Replays {
   std::vector<Coverage> coverage;  // by run, as Job::run; of those, too, in which nothing ran
   std::size_t left_out = 0;  // traces that were not chosen, so that who waits for them is unknown
   bool is_profiled = false;  // the traces are made of profiles
-  metrics::RowsBy by = metrics::RowsBy::kCaller;  // what kinds differ by, too
 
   /// A replay gives each run as it was.
   bool are_possible() const;
@@ -76,11 +75,10 @@ struct Replays {
   std::map<std::pair<std::uint32_t, std::string>, std::int64_t> waits_by_rank() const;
 };
 
-Replays make_replays(JobParts&& parts, const model::Traces& traces, const match::Matches& matches,
-                     metrics::RowsBy by);
+Replays make_replays(JobParts&& parts, const model::Traces& traces, const match::Matches& matches);
 
 /// The same of all operations, which are here.
-Replays find_replays(const facts::Facts& facts, metrics::RowsBy by);
+Replays find_replays(const facts::Facts& facts);
 
 }  // namespace ringside::replay
 

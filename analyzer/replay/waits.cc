@@ -65,8 +65,7 @@ std::vector<std::uint32_t> iterations_of(const Job& job, const metrics::RunItera
   static_assert(metrics::kNoIteration == kNone);
   std::vector<std::uint32_t> iterations(job.kernels.size(), kNone);
   for (std::uint32_t i = 0; i < iterations.size() && !run.iterations.empty(); ++i) {
-    const std::uint32_t operation = job.operation_of(i);
-    iterations[i] = operation == kNone ? kNone : run.iteration_of[operation];
+    iterations[i] = run.iteration_of[job.kernels[i].operation];
   }
   return iterations;
 }

@@ -4,8 +4,10 @@
 #include <algorithm>
 #include <map>
 #include <optional>
+#include <tuple>
 #include <utility>
 
+#include "analyzer/metrics/rows/rows.h"
 #include "analyzer/model/saturating.h"
 #include "analyzer/report/document/columns.h"
 #include "analyzer/report/document/numbers.h"
@@ -55,30 +57,38 @@ Table overlap_table(const metrics::Overlap& overlap, const Waits& waits_ns) {
 }
 
 Table kinds_table(const replay::CriticalPath& path, const replay::Job& job,
-                  const match::Matches& matches, metrics::RowsBy by) {
+                  const model::Traces& traces, const match::Matches& matches,
+                  const metrics::Grouping& grouping) {
+  // By communicator first.
+  using Kind = std::tuple<std::uint32_t, std::string, std::uint64_t, std::string>;
   struct Sum {
     std::uint64_t times = 0;
     std::int64_t spent_ns = 0;
   };
-  std::map<replay::Kind, Sum> sums;
+  std::map<Kind, Sum> sums;
   for (const replay::PathPart& part : path.parts) {
     if (part.spent == Spent::kTransfer) {
-      Sum& sum = sums[job.kinds[job.kernels[part.kernel].kind]];
+      const auto& operation = matches.operations[job.kernels[part.kernel].operation];
+      const auto transfers = job.transfers_of(part.kernel);
+      Sum& sum = sums[{operation.communicator, std::string(metrics::function_of(traces, operation)),
+                       transfers.empty() ? 0 : job.transfers[transfers.front()].bytes,
+                       grouping.text_of(grouping.group_of(operation))}];
       ++sum.times;
       sum.spent_ns = add_saturating(sum.spent_ns, part.time_ns);
     }
   }
-  std::vector<std::pair<replay::Kind, Sum>> sorted(sums.begin(), sums.end());
+  std::vector<std::pair<Kind, Sum>> sorted(sums.begin(), sums.end());
   std::stable_sort(sorted.begin(), sorted.end(), [](const auto& a, const auto& b) {
     return a.second.spent_ns > b.second.spent_ns;
   });
   return table_of(
       "operations", "Operations on the path", sorted,
-      {{group_column(by), [by](auto& one) { return group_cell(by, one.first.group); }},
+      {{group_column(grouping.by()),
+        [&](auto& one) { return group_cell(grouping.by(), std::get<3>(one.first)); }},
        {"communicator", "communicator",
-        [&](auto& one) { return label_of(matches.communicators[one.first.communicator]); }},
-       {"function", "function", [](auto& one) { return one.first.function; }},
-       {"bytes", "size", Shown::kBytes, [](auto& one) { return one.first.bytes; }},
+        [&](auto& one) { return label_of(matches.communicators[std::get<0>(one.first)]); }},
+       {"function", "function", [](auto& one) { return std::get<1>(one.first); }},
+       {"bytes", "size", Shown::kBytes, [](auto& one) { return std::get<2>(one.first); }},
        {"times", "times", Shown::kInteger, [](auto& one) { return one.second.times; }},
        {"spent_ns", "time", Shown::kDuration, [](auto& one) { return one.second.spent_ns; }},
        {"spent_percent", "of the path", Shown::kNumber, "%", 1,
@@ -86,13 +96,14 @@ Table kinds_table(const replay::CriticalPath& path, const replay::Job& job,
 }
 
 Table parts_table(const replay::CriticalPath& path, const replay::Job& job,
-                  const match::Matches& matches, const align::Alignment& alignment) {
+                  const model::Traces& traces, const match::Matches& matches,
+                  const align::Alignment& alignment) {
   std::vector<replay::PathPart> longest = path.parts;
   std::stable_sort(
       longest.begin(), longest.end(),
       [](const replay::PathPart& a, const replay::PathPart& b) { return a.time_ns > b.time_ns; });
-  const auto kind_of = [&](const replay::PathPart& part) -> const replay::Kind& {
-    return job.kinds[job.kernels[part.kernel].kind];
+  const auto operation_of = [&](const replay::PathPart& part) -> const match::MatchedOperation& {
+    return matches.operations[job.kernels[part.kernel].operation];
   };
   constexpr const char* kSpent[] = {"transfer", "before the call", "after the call"};
   return table_of(
@@ -113,14 +124,14 @@ Table parts_table(const replay::CriticalPath& path, const replay::Job& job,
        {"rank", "rank", Shown::kRank, [&](auto& part) { return job.ranks[part.rank].label; }},
        {"operation", "operation",
         [&](auto& part) {
-          const auto transfers = job.transfers_of(part.kernel);
-          const std::string& function = kind_of(part).function;
-          return transfers.empty()
-                     ? function
-                     : assemble::numbered(function, job.transfers[transfers.front()].number);
+          const match::MatchedOperation& one = operation_of(part);
+          const std::string function(metrics::function_of(traces, one));
+          return job.transfers_of(part.kernel).empty() ? function
+                                                       : assemble::numbered(function, one.number);
         }},
-       {"communicator", "communicator",
-        [&](auto& part) { return label_of(matches.communicators[kind_of(part).communicator]); }}});
+       {"communicator", "communicator", [&](auto& part) {
+          return label_of(matches.communicators[operation_of(part).communicator]);
+        }}});
 }
 
 Table ranks_table(const replay::CriticalPath& path, const replay::RunReplay& run) {
@@ -264,8 +275,9 @@ Document overlap_document(const metrics::Overlap& overlap, const replay::Replays
   return document;
 }
 
-Document critical_path_document(replay::RunReplay* run, const match::Matches& matches,
-                                const align::Alignment& alignment, metrics::RowsBy by) {
+Document critical_path_document(replay::RunReplay* run, const model::Traces& traces,
+                                const match::Matches& matches, const align::Alignment& alignment,
+                                metrics::RowsBy by) {
   Document document{"critical-path"};
   const replay::CriticalPath path =
       run == nullptr ? replay::CriticalPath{} : replay::find_critical_path(*run);
@@ -292,8 +304,9 @@ Document critical_path_document(replay::RunReplay* run, const match::Matches& ma
     document.sentences.push_back(slow_sentence(*run->slow().worst, run->job()) + ".");
   }
   document.tables.push_back(ranks_table(path, *run));
-  document.tables.push_back(kinds_table(path, run->job(), matches, by));
-  document.tables.push_back(parts_table(path, run->job(), matches, alignment));
+  document.tables.push_back(
+      kinds_table(path, run->job(), traces, matches, metrics::Grouping(traces, matches, by)));
+  document.tables.push_back(parts_table(path, run->job(), traces, matches, alignment));
   return document;
 }
 

@@ -21,10 +21,10 @@ Document overlap_document(const metrics::Overlap& overlap, const replay::Replays
                           const match::Matches& matches, const model::Traces& traces,
                           const std::vector<match::KinetoFileJoin>& profiles);
 
-/// What the end of a run waited for. `run`: NULL if nothing ran. `by`: operations on the path are
-/// also told apart by this, as in the run's kinds.
-Document critical_path_document(replay::RunReplay* run, const match::Matches& matches,
-                                const align::Alignment& alignment,
+/// What the end of a run waited for. `run`: NULL if nothing ran. `by`: operations on the path have
+/// a line for each group of this, too.
+Document critical_path_document(replay::RunReplay* run, const model::Traces& traces,
+                                const match::Matches& matches, const align::Alignment& alignment,
                                 metrics::RowsBy by = metrics::RowsBy::kKind);
 
 }  // namespace ringside::report

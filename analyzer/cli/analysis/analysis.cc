@@ -288,7 +288,7 @@ void add_stacks_option(CLI::App& command, AnalysisOptions& options) {
 
 std::vector<metrics::RunIterations> Analysis::iterations(std::size_t length) const {
   auto runs = metrics::find_iterations(facts(), length);
-  replay::JobParts parts = replay::find_parts(facts(), metrics::RowsBy::kCaller);
+  replay::JobParts parts = replay::find_parts(facts());
   const std::vector<replay::Coverage> coverage = parts.coverage;
   for (const replay::Job& job : replay::make_jobs(std::move(parts), traces, matches)) {
     replay::add_waits(job, coverage[job.run].is_enough(), runs);
@@ -297,15 +297,14 @@ std::vector<metrics::RunIterations> Analysis::iterations(std::size_t length) con
 }
 
 report::Summary Analysis::summary(bool has_findings, metrics::RowsBy by) const {
-  constexpr metrics::RowsBy kReplaysBy = metrics::RowsBy::kCaller;
-  if (!has_findings || replays_.contains(kReplaysBy)) {
+  if (!has_findings || replays_) {
     return report::make_summary(facts(), problems, duplicates, by);
   }
-  replay::PartsFinder finder(facts(), kReplaysBy);
+  replay::PartsFinder finder(facts());
   report::Summary summary = report::make_summary(
       facts(), problems, duplicates, by,
       [&](std::size_t thread, const facts::SeenOperation& seen) { finder.add(thread, seen); });
-  replays_[kReplaysBy] = replay::make_replays(finder.take(), traces, matches, kReplaysBy);
+  replays_ = replay::make_replays(finder.take(), traces, matches);
   return summary;
 }
 

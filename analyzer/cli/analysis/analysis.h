@@ -102,13 +102,12 @@ struct Analysis {
     }
     return *facts_;
   }
-  /// Replays all runs, when they are asked for first. Operations of one kind have one group of
-  /// `by`.
-  replay::Replays& replays(metrics::RowsBy by = metrics::RowsBy::kCaller) const {
-    if (!replays_.contains(by)) {
-      replays_[by] = replay::find_replays(facts(), by);
+  /// Replays all runs, when they are asked for first.
+  replay::Replays& replays() const {
+    if (!replays_) {
+      replays_ = replay::find_replays(facts());
     }
-    return replays_[by];
+    return *replays_;
   }
   /// Says how fast the network was.
   const metrics::Network& network() const {
@@ -125,7 +124,7 @@ struct Analysis {
 
  private:
   mutable std::optional<facts::Facts> facts_;
-  mutable std::map<metrics::RowsBy, replay::Replays> replays_;
+  mutable std::optional<replay::Replays> replays_;
   mutable std::optional<metrics::Network> network_;
 };
 

@@ -259,7 +259,10 @@ void add_stragglers(CLI::App& app, Chosen& chosen) {
       app, "stragglers", "Say which rank or host slows the job, and by how much",
       kStragglersExample, options, chosen,
       [](const Analysis& analysis, const AnalysisOptions& chosen_options) {
-        return report::stragglers_document(analysis.replays(chosen_options.by));
+        report::Document document = report::stragglers_document(analysis.replays());
+        report::add_waits_by(analysis.replays(), analysis.traces, analysis.matches,
+                             chosen_options.by, document);
+        return document;
       },
       true);
   add_by_option(command, options->by,
@@ -291,7 +294,7 @@ void add_critical_path(CLI::App& app, Chosen& chosen) {
               metrics::find_step_paths(analysis.facts(), analysis.graphs, chosen_options.instance),
               analysis.graphs, analysis.facts(), chosen_options.by, chosen_options.most_rows());
         }
-        return report::critical_path_document(analysis.replays(chosen_options.by).longest(),
+        return report::critical_path_document(analysis.replays().longest(), analysis.traces,
                                               analysis.matches, analysis.alignment,
                                               chosen_options.by);
       });

@@ -228,12 +228,11 @@ class Exporter {
     std::vector<Document> documents = {
         match_document(traces_, matches_, alignment_, kFindingsDescribed)};
     if (tells_moments_) {
-      constexpr metrics::RowsBy kBy = metrics::RowsBy::kCaller;
-      replay::PartsFinder finder(facts_, kBy);
+      replay::PartsFinder finder(facts_);
       add_kinds(metrics::make_rows(
           facts_, metrics::RowsBy::kKind,
           [&](std::size_t thread, const facts::SeenOperation& seen) { finder.add(thread, seen); }));
-      const replay::Replays replays = replay::make_replays(finder.take(), traces_, matches_, kBy);
+      const replay::Replays replays = replay::make_replays(finder.take(), traces_, matches_);
       add_ranks(replays);
       add_links(metrics::find_network(traces_, alignment_));
       documents.push_back(stragglers_document(replays));

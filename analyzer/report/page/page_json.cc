@@ -170,7 +170,8 @@ void write_integer(JsonWriter& json, std::int64_t value, std::string_view key) {
 }
 
 std::string page_json(const PageData& data) {
-  const Document stragglers = stragglers_document(data.replays);
+  Document stragglers = stragglers_document(data.replays);
+  add_waits_by(data.replays, data.traces, data.matches, metrics::RowsBy::kCaller, stragglers);
   Document network = make_network_report(data.traces, data.network, kRows, false);
   std::erase_if(network.tables, [](const Table& table) { return table.key == "matrix"; });
   const Document match = match_document(data.traces, data.matches, data.judgements, kMostJudged,
@@ -185,7 +186,8 @@ std::string page_json(const PageData& data) {
                               {},
                               {},
                               are_dumps ? std::vector<std::string>() : clock_notes(data.alignment)};
-  Document path = critical_path_document(data.replays.longest(), data.matches, data.alignment);
+  Document path =
+      critical_path_document(data.replays.longest(), data.traces, data.matches, data.alignment);
   std::erase_if(path.tables, [](const Table& table) { return table.key == "longest"; });
   std::vector<Section> sections = {
       {"late", &stragglers},          {"network", &network},

@@ -52,7 +52,7 @@ PageData make_page_data(const facts::Facts& facts, const model::Problems& proble
                         std::vector<std::string> duplicates) {
   PageData data{facts.traces(), facts.matches(), facts.alignment(), facts.judgements(),
                 count_unread(facts.traces(), problems) == 0};
-  replay::PartsFinder parts(facts, metrics::RowsBy::kCaller);
+  replay::PartsFinder parts(facts);
   {
     // All that needs the facts of the operations is found of one reading of them.
     metrics::TimeShares shares(facts);
@@ -65,10 +65,7 @@ PageData make_page_data(const facts::Facts& facts, const model::Problems& proble
   }
   const std::array<std::function<void()>, 3> sections = {
       [&] { data.iterations = metrics::find_iterations(facts, 0); },
-      [&] {
-        data.replays =
-            replay::make_replays(parts.take(), data.traces, data.matches, metrics::RowsBy::kCaller);
-      },
+      [&] { data.replays = replay::make_replays(parts.take(), data.traces, data.matches); },
       [&] { data.network = metrics::find_network(data.traces, data.alignment); }};
   for_each_on_cores(sections.size(), [&](std::size_t, std::size_t i) { sections[i](); });
   auto waits_ns = data.replays.waits_by_rank();

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "analyzer/metrics/rows/rows.h"
 #include "analyzer/model/nth_value.h"
 #include "analyzer/model/saturating.h"
 #include "analyzer/report/document/columns.h"
@@ -137,30 +138,31 @@ struct Waited {
 };
 using GroupKey = std::pair<std::string, std::string>;  // group, function
 
-std::vector<std::pair<GroupKey, Waited>> waited_by_group(const Replays& replays) {
-  std::map<GroupKey, Waited> sums;
-  const auto has_group = [](const replay::Kind& kind) { return !kind.group.empty(); };
+std::vector<std::pair<GroupKey, Waited>> waited_by_group(const Replays& replays,
+                                                         const model::Traces& traces,
+                                                         const match::Matches& matches,
+                                                         const metrics::Grouping& grouping) {
+  std::vector<Waited> by_operation(matches.operations.size());
   for (const auto& run : replays.runs) {
     const replay::Job& job = run->job();
-    if (std::none_of(job.kinds.begin(), job.kinds.end(), has_group)) {
-      continue;
-    }
-    std::vector<Waited> by_kind(job.kinds.size());
     for (const replay::JobRank& rank : job.ranks) {
       for (const replay::Kernel& kernel : job.kernels_of(rank)) {
-        ++by_kind[kernel.kind].kernels;
+        ++by_operation[kernel.operation].kernels;
       }
       for (const replay::Kernel& kernel : job.waits_of(rank)) {
-        Waited& sum = by_kind[kernel.kind];
-        sum.waited_ns = add_saturating(sum.waited_ns, kernel.waited_ns);
+        std::int64_t& sum_ns = by_operation[kernel.operation].waited_ns;
+        sum_ns = add_saturating(sum_ns, kernel.waited_ns);
       }
     }
-    for (std::size_t i = 0; i < by_kind.size(); ++i) {
-      if (by_kind[i].kernels > 0) {
-        Waited& sum = sums[{job.kinds[i].group, job.kinds[i].function}];
-        sum.kernels += by_kind[i].kernels;
-        sum.waited_ns = add_saturating(sum.waited_ns, by_kind[i].waited_ns);
-      }
+  }
+  std::map<GroupKey, Waited> sums;
+  for (std::size_t i = 0; i < by_operation.size(); ++i) {
+    if (by_operation[i].kernels > 0) {
+      const match::MatchedOperation& one = matches.operations[i];
+      Waited& sum = sums[{grouping.text_of(grouping.group_of(one)),
+                          std::string(metrics::function_of(traces, one))}];
+      sum.kernels += by_operation[i].kernels;
+      sum.waited_ns = add_saturating(sum.waited_ns, by_operation[i].waited_ns);
     }
   }
   std::vector<std::pair<GroupKey, Waited>> groups(sums.begin(), sums.end());
@@ -238,22 +240,10 @@ Document stragglers_document(const Replays& replays) {
         "All ranks together waited " + human_duration(waited_ns) + " of GPU time for each other, " +
         percent_text(static_cast<double>(waited_ns) / all_ns) + " of their time.");
   }
-  const auto groups = waited_by_group(replays);
-  if (!groups.empty() && waited_ns > 0 && !groups.front().first.first.empty()) {
-    const bool is_line = replays.by == metrics::RowsBy::kCaller;
-    document.sentences.push_back(
-        groups.front().first.second +
-        (is_line ? " from " : std::string(" of ") + group_column(replays.by).title + ' ') +
-        groups.front().first.first + ": " +
-        fixed(share_percent(groups.front().second.waited_ns, waited_ns), 0) + " % of all waiting.");
-  }
   if (!worst.rows.empty()) {
     document.tables.push_back(std::move(worst));
   }
   document.tables.push_back(ranks_table(replays));
-  if (!groups.empty()) {
-    document.tables.push_back(groups_table(replays.by, groups, waited_ns));
-  }
   if (!unseen.empty()) {
     document.notes.push_back(unseen);
   }
@@ -266,6 +256,29 @@ Document stragglers_document(const Replays& replays) {
                                " before or behind what the profiles of all ranks recorded " +
                                (all.at_edges == 1 ? "is" : "are") + " left out"));
   return document;
+}
+
+void add_waits_by(const Replays& replays, const model::Traces& traces,
+                  const match::Matches& matches, metrics::RowsBy by, Document& document) {
+  const auto groups =
+      waited_by_group(replays, traces, matches, metrics::Grouping(traces, matches, by));
+  if (std::all_of(groups.begin(), groups.end(),
+                  [](const auto& one) { return one.first.first.empty(); })) {
+    return;
+  }
+  std::int64_t waited_ns = 0;
+  for (const auto& run : replays.runs) {
+    waited_ns = add_saturating(waited_ns, run->waited_ns());
+  }
+  const auto& [group, function] = groups.front().first;
+  if (waited_ns > 0 && !group.empty()) {
+    const bool is_line = by == metrics::RowsBy::kCaller;
+    document.sentences.push_back(
+        function + (is_line ? " from " : std::string(" of ") + group_column(by).title + ' ') +
+        group + ": " + fixed(share_percent(groups.front().second.waited_ns, waited_ns), 0) +
+        " % of all waiting.");
+  }
+  document.tables.push_back(groups_table(by, groups, waited_ns));
 }
 
 }  // namespace ringside::report

@@ -44,12 +44,12 @@ inline std::size_t analyse_all(model::Traces& traces, const model::Problems& pro
   bytes += report::summary_as_json(summary).size() + report::summary_as_csv(summary).size() +
            report::summary_as_markdown(summary, true).size() +
            report::summary_as_table(summary, true).size();
-  const replay::Replays replays = replay::find_replays(facts, metrics::RowsBy::kCaller);
+  const replay::Replays replays = replay::find_replays(facts);
   for (const report::Document& document :
        {report::stragglers_document(replays),
         report::overlap_document(metrics::find_overlap(facts), replays, matches, traces, {}),
         report::critical_path_document(replays.runs.empty() ? nullptr : replays.runs.front().get(),
-                                       matches, alignment),
+                                       traces, matches, alignment),
         report::iterations_document(metrics::find_iterations(facts, 0), traces, matches, true),
         report::match_document(traces, matches, alignment, 10),
         report::communicators_document(traces, matches),

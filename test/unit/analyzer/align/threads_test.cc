@@ -151,7 +151,7 @@ TEST_CASE("clocks and stragglers are the same on one thread and on several") {
     CHECK(alignment.points() > 3000);
     const match::Matches matches = match::match_operations(traces, align::clock_of(alignment));
     const facts::Facts facts(traces, matches, alignment);
-    const auto replays = replay::find_replays(facts, metrics::RowsBy::kCaller);
+    const auto replays = replay::find_replays(facts);
     CHECK(replays.all_coverage().seen > 0);
     const std::string text = report::render(report::stragglers_document(replays), "json") +
                              report::render_csv(report::alignment_table(alignment));

@@ -88,7 +88,7 @@ TEST_CASE("absurd stamps do not overflow, and nobody is blamed for them") {
   const match::Matches matches = match::match_operations(traces);
   const auto alignment = align::Alignment::none(traces);
   const Facts facts(traces, matches, alignment);
-  CHECK(replay::find_replays(facts, metrics::RowsBy::kKind).runs.empty());
+  CHECK(replay::find_replays(facts).runs.empty());
 }
 
 }  // namespace

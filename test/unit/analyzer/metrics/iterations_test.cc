@@ -85,8 +85,7 @@ class Job {
     const align::Alignment alignment = align::Alignment::estimate(traces);
     const facts::Facts facts(traces, matches, alignment);
     auto runs = find_iterations(facts, length);
-    for (const replay::Job& job :
-         replay::make_jobs(replay::find_parts(facts, metrics::RowsBy::kKind), traces, matches)) {
+    for (const replay::Job& job : replay::make_jobs(replay::find_parts(facts), traces, matches)) {
       REQUIRE(replay::add_waits(job, true, runs) == &runs.at(0));
     }
     return runs;

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "analyzer/metrics/rows/rows.h"
 #include "analyzer/replay/critical_path.h"
 #include "analyzer/replay/run_replay.h"
 #include "analyzer/replay/waits.h"
@@ -32,7 +33,7 @@ struct Made {
         matches(match::match_operations(traces)),
         alignment(align::Alignment::none(traces)),
         facts(traces, matches, alignment),
-        replays(find_replays(facts, metrics::RowsBy::kKind)) {}
+        replays(find_replays(facts)) {}
 
   RunReplay& run() {
     REQUIRE(replays.runs.size() == 1);
@@ -254,6 +255,10 @@ TEST_CASE("collectives of a group are one kernel, which waits once") {
   CHECK(made.run().ranks()[0].waited_ns == 19 * 5 * kMs);
 }
 
+std::uint32_t operation_of(const Job& job, const Transfer& transfer) {
+  return job.kernels[job.kernels_of(transfer).front()].operation;
+}
+
 std::int64_t spent(const CriticalPath& path, Spent kind) {
   return path.spent_ns[static_cast<std::size_t>(kind)];
 }
@@ -302,7 +307,7 @@ TEST_CASE("the calls of one kernel make the same job in whatever order they are 
   Made made(builder);
   std::vector<std::uint32_t> backwards(made.matches.operations.size());
   std::iota(backwards.rbegin(), backwards.rend(), 0);
-  PartsFinder finder(made.facts, metrics::RowsBy::kKind);
+  PartsFinder finder(made.facts);
   made.facts.ranks_of_each(
       std::span<const std::uint32_t>(backwards),
       [&](std::size_t, const facts::SeenOperation& seen) { finder.add(0, seen); });
@@ -311,7 +316,8 @@ TEST_CASE("the calls of one kernel make the same job in whatever order they are 
   const std::vector<Transfer>& expected = made.run().job().transfers;
   REQUIRE(jobs[0].transfers.size() == expected.size());
   for (std::size_t i = 0; i < expected.size(); ++i) {
-    CHECK(jobs[0].transfers[i].number == expected[i].number);
+    CHECK(operation_of(jobs[0], jobs[0].transfers[i]) ==
+          operation_of(made.run().job(), expected[i]));
   }
   CHECK(jobs[0].links == made.run().job().links);
 }
@@ -327,10 +333,12 @@ TEST_CASE("messages to another rank and to itself are of two kinds") {
   }
   Made made(builder);
   std::vector<std::string> functions;
-  for (const Kind& kind : made.run().job().kinds) {
-    functions.push_back(kind.function);
+  for (const Kernel& kernel : made.run().job().kernels) {
+    functions.emplace_back(
+        metrics::function_of(made.traces, made.matches.operations[kernel.operation]));
   }
   std::sort(functions.begin(), functions.end());
+  functions.erase(std::unique(functions.begin(), functions.end()), functions.end());
   CHECK(functions == std::vector<std::string>{"SendRecv", "SendRecv to self"});
 }
 
