@@ -271,8 +271,7 @@ class Finder {
 
   struct OfRank {
     std::uint32_t rank = 0;
-    double gpu_ns = 0;      // mean
-    bool is_usual = false;  // shown by most of its kernels
+    double gpu_ns = 0;  // mean
   };
 
   // The ranks that show at a place what their GPUs do.
@@ -282,16 +281,14 @@ class Finder {
       const JobRank& one = job_.ranks[rank];
       double sum_ns = 0;
       double count = 0;
-      double all = 0;
       for (const std::uint32_t kernel : Job::indices_of(one, place, role.length)) {
-        ++all;
         if (times_.is_seen[kernel]) {
           sum_ns += gpu_ns(kernel);
           ++count;
         }
       }
       if (count > 0) {
-        seen.push_back({rank, sum_ns / count, 2 * count > all});
+        seen.push_back({rank, sum_ns / count});
       }
     }
     return seen;
@@ -303,8 +300,7 @@ class Finder {
     for (std::uint32_t place = 0; place < role.length; ++place) {
       seen.push_back(seen_at(role, place));
       std::vector<OfRank> here = seen.back();
-      std::erase_if(here, [](const OfRank& one) { return !one.is_usual; });
-      if (here.size() >= 2 && 2 * (here.size() - 1) >= role.ranks.size() - 1) {
+      if (here.size() >= 2) {
         std::sort(here.begin(), here.end(),
                   [](const OfRank& a, const OfRank& b) { return a.gpu_ns < b.gpu_ns; });
         for (std::size_t i = 0; i < here.size(); ++i) {

@@ -20,8 +20,6 @@ constexpr std::size_t kOneOdd = 20;
 // The shortest iteration counts that explains the time between kernels as well as any other does,
 // but for this share of it. Without it, ten iterations with one slow one would be an iteration.
 constexpr double kUnexplained = 0.1;
-// A stream that was busy has pauses of at most this time between kernels.
-constexpr std::int64_t kNoGap_ns = 25'000;
 // The ranks whose median stands for all of a role.
 constexpr std::size_t kRanksAsked = 33;
 
@@ -41,21 +39,14 @@ std::vector<std::int64_t> typical_gaps(const Job& job, const Role& role, std::si
   return gaps_ns;
 }
 
-// How far the times at each place are from their median, together. `known_only`: without those that
-// a busy stream hides.
-double unexplained_ns(const std::vector<std::int64_t>& gaps_ns, std::size_t length,
-                      bool known_only) {
+// How far the times at each place are from their median, together.
+double unexplained_ns(const std::vector<std::int64_t>& gaps_ns, std::size_t length) {
   double sum_ns = 0;
   std::vector<std::int64_t> here;
   for (std::size_t place = 0; place < length; ++place) {
     here.clear();
     for (std::size_t i = place; i < gaps_ns.size(); i += length) {
-      if (!known_only || gaps_ns[i] > kNoGap_ns) {
-        here.push_back(gaps_ns[i]);
-      }
-    }
-    if (here.empty()) {
-      continue;
+      here.push_back(gaps_ns[i]);
     }
     const std::int64_t median_ns = model::upper_median(here);
     for (const std::int64_t gap_ns : here) {
@@ -86,9 +77,7 @@ std::map<std::uint32_t, double> possible_lengths(const Job& job, const Role& rol
       odd += kernels[i].signature == kernels[i - length].signature ? 0 : 1;
     }
     if (odd * kOneOdd <= count) {
-      // If the calls show an iteration, a time that is hidden now and then says nothing against it.
-      const bool known_only = length > 1 && (possible.empty() || possible.begin()->first > 1);
-      possible.emplace(length, unexplained_ns(gaps_ns, length, known_only) / all_ns);
+      possible.emplace(length, unexplained_ns(gaps_ns, length) / all_ns);
     }
   }
   if (possible.empty()) {

@@ -143,9 +143,9 @@ double chance_of_roles(const Job& job, const WhatIf& what_if,
 // all others by chance: longer than the rank that works least, where there are several roles beyond
 // what is usual for each. docs/dev/derivations.md, "Who is named".
 double chance_of_stall(const Job& job, const WhatIf& what_if,
-                       const std::vector<std::uint32_t>& ranks, std::uint32_t most_blocks) {
+                       const std::vector<std::uint32_t>& ranks) {
   const std::vector<std::vector<double>> work_ns =
-      by_block(job, what_if.places(), most_blocks,
+      by_block(job, what_if.places(), kMostBlocks,
                [&](std::uint32_t kernel) { return what_if.times().own_ns[kernel]; });
   const bool by_other_blocks = what_if.places().roles().size() > 1;
   const std::size_t blocks = work_ns.front().size();
@@ -282,9 +282,7 @@ SlowRanks find_slow(const Job& job, const std::vector<std::int64_t>& waited_ns, 
     const double least_sets =
         std::max(static_cast<double>(job.ranks.size() / worst.ranks.size()), 2.0);
     if (worst.cost.best >= kLeastCost && worst.cost.least >= kLeastSure) {
-      if (is_proven(worst.ranks) ||
-          std::min(chance_of_stall(job, what_if, worst.ranks, kMostBlocks),
-                   chance_of_stall(job, what_if, worst.ranks, 1)) <= kMostChance) {
+      if (is_proven(worst.ranks) || chance_of_stall(job, what_if, worst.ranks) <= kMostChance) {
         slow_ranks.worst = worst;
       } else if (worst.iterations < kIterationsOfImbalance ||
                  std::pow(least_sets, 1.0 - worst.iterations) > kMostChance) {
