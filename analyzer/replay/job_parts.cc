@@ -6,7 +6,6 @@
 #include <numeric>
 #include <optional>
 #include <string_view>
-#include <unordered_map>
 #include <utility>
 
 #include "analyzer/facts/flow.h"
@@ -65,31 +64,25 @@ void sort_transfers(JobParts& parts) {
                    [&](const Transfer& a, const Transfer& b) { return key_of(a) < key_of(b); });
 }
 
-struct CallsOfKernel {
-  std::uint64_t group = 0;
-  std::uint32_t rank = 0;
-  std::uint32_t communicator = 0;
-
-  bool operator==(const CallsOfKernel&) const = default;
-};
-struct HashOfCalls {
-  std::size_t operator()(const CallsOfKernel& one) const {
-    return (one.group * 0x9e3779b97f4a7c15U) ^ (std::uint64_t{one.rank} << 32U) ^ one.communicator;
-  }
-};
-
 // Joins calls that one kernel was made of into the first of them, and returns that by call.
 std::vector<std::uint32_t> join_calls(JobParts& parts, const match::Matches& matches) {
+  std::vector<std::tuple<std::uint64_t, std::uint32_t, std::uint32_t, std::uint32_t>> grouped;
+  for (std::uint32_t i = 0; i < parts.kernels.size(); ++i) {
+    const SeenKernel& one = parts.kernels[i];
+    if (one.group != 0) {
+      grouped.emplace_back(one.group, one.rank, matches.operations[one.operation].communicator, i);
+    }
+  }
+  std::sort(grouped.begin(), grouped.end());
   std::vector<std::uint32_t> first_of(parts.kernels.size());
-  std::unordered_map<CallsOfKernel, std::uint32_t, HashOfCalls> firsts;
-  for (std::uint32_t i = 0; i < first_of.size(); ++i) {
-    const SeenKernel& other = parts.kernels[i];
-    const std::uint32_t communicator = matches.operations[other.operation].communicator;
-    first_of[i] =
-        other.group == 0
-            ? i
-            : firsts.try_emplace({other.group, other.rank, communicator}, i).first->second;
-    if (first_of[i] != i) {
+  std::iota(first_of.begin(), first_of.end(), 0);
+  for (std::size_t k = 1; k < grouped.size(); ++k) {
+    const auto& [group, rank, communicator, i] = grouped[k];
+    const auto& before = grouped[k - 1];
+    if (std::tie(group, rank, communicator) ==
+        std::tie(std::get<0>(before), std::get<1>(before), std::get<2>(before))) {
+      first_of[i] = first_of[std::get<3>(before)];
+      const SeenKernel& other = parts.kernels[i];
       SeenKernel& first = parts.kernels[first_of[i]];
       // One whose arrival was seen shows that of all.
       first.start_ns = first.is_open == other.is_open ? std::min(first.start_ns, other.start_ns)
@@ -116,38 +109,34 @@ class Builder {
         place_of_(parts.kernels.size()) {}
 
   std::vector<Job> make() {
-    std::map<std::pair<std::uint32_t, std::uint32_t>, std::vector<std::uint32_t>> kernels_of;
-    std::vector<decltype(kernels_of)::pointer> last(who_.all().size());  // by rank
+    std::vector<std::vector<std::uint32_t>> seen(who_.all().size());  // kernels of each rank
     for (std::uint32_t i = 0; i < parts_.kernels.size(); ++i) {
-      if (first_of_[i] != i) {
-        continue;
+      if (first_of_[i] == i) {
+        seen[parts_.kernels[i].rank].push_back(i);
       }
-      const std::pair run_and_rank(run_of(parts_.kernels[i]), parts_.kernels[i].rank);
-      auto& known = last[run_and_rank.second];
-      if (known == nullptr || known->first != run_and_rank) {
-        known = &*kernels_of.try_emplace(run_and_rank).first;
-      }
-      known->second.push_back(i);
     }
+    std::vector<std::uint32_t> order(seen.size());
+    std::iota(order.begin(), order.end(), 0);
+    std::erase_if(order, [&](std::uint32_t rank) { return seen[rank].empty(); });
+    std::stable_sort(order.begin(), order.end(),
+                     [&](std::uint32_t a, std::uint32_t b) { return run_of(a) < run_of(b); });
     std::vector<std::pair<std::size_t, std::uint32_t>> ranks;  // by job
-    std::vector<std::vector<std::uint32_t>> seen;              // kernels of each of them
-    for (auto& [run_and_rank, kernels] : kernels_of) {
-      if (jobs_.empty() || jobs_.back().run != run_and_rank.first) {
-        jobs_.emplace_back().run = run_and_rank.first;
+    for (const std::uint32_t rank : order) {
+      if (jobs_.empty() || jobs_.back().run != run_of(rank)) {
+        jobs_.emplace_back().run = run_of(rank);
       }
       Job& job = jobs_.back();
-      const metrics::GlobalRank& who = who_.all()[run_and_rank.second];
+      const metrics::GlobalRank& who = who_.all()[rank];
       const model::Process& process = traces_.files[who.file].process;
       ranks.emplace_back(jobs_.size() - 1, static_cast<std::uint32_t>(job.ranks.size()));
       job.ranks.push_back({who.label, process.host, process.pid, who.file, job.kernel_count(),
-                           static_cast<std::uint32_t>(kernels.size())});
-      seen.push_back(std::move(kernels));
+                           static_cast<std::uint32_t>(seen[rank].size())});
     }
     for (Job& job : jobs_) {
       job.kernels.resize(job.kernel_count());
     }
     for_each_on_cores(ranks.size(), [&](std::size_t, std::size_t i) {
-      add_kernels(seen[i], ranks[i].second, jobs_[ranks[i].first]);
+      add_kernels(seen[order[i]], ranks[i].second, jobs_[ranks[i].first]);
     });
     add_transfers();
     for (std::size_t i = 0; i < jobs_.size(); ++i) {
@@ -158,11 +147,8 @@ class Builder {
   }
 
  private:
-  std::uint32_t communicator_of(const SeenKernel& kernel) const {
-    return matches_.operations[kernel.operation].communicator;
-  }
-  std::uint32_t run_of(const SeenKernel& kernel) const {
-    return matches_.communicators[communicator_of(kernel)].run;
+  std::uint32_t run_of(std::uint32_t rank) const {
+    return matches_.runs.of_file[who_.all()[rank].file];
   }
 
   // Makes the kernels of one rank, in the order of their calls.
@@ -183,7 +169,8 @@ class Builder {
       const SeenKernel& one = parts_.kernels[i];
       place_of_[i] = place;
       calls_ns.push_back(call_ns);
-      const auto [last, is_first] = last_on.try_emplace(communicator_of(one), place);
+      const auto [last, is_first] =
+          last_on.try_emplace(matches_.operations[operation].communicator, place);
       Kernel& kernel = job.kernels[place];
       kernel = {start_ns, one.end_ns, call_ns, 0, kNone, one.signature, one.operation, rank};
       std::int64_t free_ns = call_ns;
@@ -205,7 +192,7 @@ class Builder {
   void add_transfers() {
     for (const Transfer& seen : parts_.transfers) {
       const auto members = std::span(parts_.members).subspan(seen.first_member, seen.member_count);
-      const std::uint32_t run = run_of(parts_.kernels[members.front()]);
+      const std::uint32_t run = run_of(parts_.kernels[members.front()].rank);
       const auto found =
           std::lower_bound(jobs_.begin(), jobs_.end(), run,
                            [](const Job& job, std::uint32_t wanted) { return job.run < wanted; });
