@@ -102,8 +102,7 @@ void write_moment(JsonWriter& json, std::int64_t at_ns, std::int64_t zero_ns) {
   json.number({}, static_cast<double>(at_ns - zero_ns) / 1e9, 6);
 }
 
-void write_map(JsonWriter& json, const PageData& data, const replay::WaitMap& map,
-               std::int64_t zero_ns) {
+void write_map(JsonWriter& json, const PageData& data, const WaitMap& map, std::int64_t zero_ns) {
   const std::vector<metrics::Iteration>* iterations = nullptr;
   for (const metrics::RunIterations& run : data.iterations) {
     if (run.run == map.run && map.has_iterations && !data.matches.is_part) {
@@ -116,7 +115,7 @@ void write_map(JsonWriter& json, const PageData& data, const replay::WaitMap& ma
   json.integer("ranks", map.ranks);
   // The end of the last column may not be known: it counts as if it were as long as the others.
   std::vector<double> known_ns;
-  for (const replay::WaitColumn& column : map.columns) {
+  for (const WaitColumn& column : map.columns) {
     if (column.duration_ns > 0) {
       known_ns.push_back(static_cast<double>(column.duration_ns));
     }
@@ -124,7 +123,7 @@ void write_map(JsonWriter& json, const PageData& data, const replay::WaitMap& ma
   std::sort(known_ns.begin(), known_ns.end());
   const double usual_ns = known_ns.empty() ? 0 : metrics::median(known_ns);
   json.begin_array("columns");
-  for (const replay::WaitColumn& column : map.columns) {
+  for (const WaitColumn& column : map.columns) {
     json.begin_row();
     json.integer({}, column.first);
     json.integer({}, column.last);
@@ -140,7 +139,7 @@ void write_map(JsonWriter& json, const PageData& data, const replay::WaitMap& ma
   }
   json.end_array();
   json.begin_array("rows");
-  for (const replay::WaitRow& row : map.rows) {
+  for (const WaitRow& row : map.rows) {
     json.begin_object();
     json.text("label", row.label);
     json.text("host", row.host);

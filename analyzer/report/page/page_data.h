@@ -20,9 +20,9 @@
 #include "analyzer/metrics/overlap/time_shares.h"
 #include "analyzer/model/trace.h"
 #include "analyzer/replay/run_replay.h"
-#include "analyzer/replay/wait_map.h"
 #include "analyzer/report/document/document.h"
 #include "analyzer/report/document/json_writer.h"
+#include "analyzer/report/page/wait_map.h"
 #include "analyzer/report/summary/health.h"
 #include "analyzer/report/summary/summary.h"
 
@@ -39,7 +39,7 @@ struct PageData {
   replay::Replays replays{};
   std::vector<metrics::RunIterations> iterations{};
   metrics::FoundShares shares{};
-  std::vector<replay::WaitMap> wait_maps{};
+  std::vector<WaitMap> wait_maps{};
   metrics::Network network{};
   std::optional<Document> hang{};  // nothing where no operation is in flight
   /// Gives the findings their commands; nothing: they have none.

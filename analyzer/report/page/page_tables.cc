@@ -39,7 +39,7 @@ void add_wait_maps(PageData& data) {
     const replay::Job& job = replay->job();
     const metrics::RunIterations* const run =
         replay::add_waits(job, data.replays.coverage[job.run].is_enough(), data.iterations);
-    replay::WaitMap map = replay::make_wait_map(job, run);
+    WaitMap map = make_wait_map(job, run);
     if (!map.rows.empty()) {
       data.wait_maps.push_back(std::move(map));
     }

@@ -82,10 +82,10 @@ TEST_CASE("the map of waiting holds all that others waited, by iteration or by t
     const Made made(two_ranks(3'000, 13'000, 20'000, operations));
     const PageData page = made.page();
     REQUIRE(page.wait_maps.size() == 1);
-    const replay::WaitMap& map = page.wait_maps[0];
+    const WaitMap& map = page.wait_maps[0];
     CHECK(map.has_iterations == (operations > 5));
     CHECK(map.ranks == 2);
-    CHECK(map.columns.size() <= replay::kMapColumns);
+    CHECK(map.columns.size() <= kMapColumns);
     REQUIRE(map.rows.size() == 1);
     CHECK(map.rows[0].label == "rank 1");
     // The first operation of a rank counts nowhere.

@@ -2,8 +2,8 @@
 //
 // The map of the ranks that the others waited for: ranks by iterations, or by time if nothing
 // repeats. Rows and columns that do not fit are put together, never left out.
-#ifndef RINGSIDE_ANALYZER_REPLAY_WAIT_MAP_H
-#define RINGSIDE_ANALYZER_REPLAY_WAIT_MAP_H
+#ifndef RINGSIDE_ANALYZER_REPORT_PAGE_WAIT_MAP_H
+#define RINGSIDE_ANALYZER_REPORT_PAGE_WAIT_MAP_H
 
 #include <cstddef>
 #include <cstdint>
@@ -13,7 +13,7 @@
 #include "analyzer/metrics/iterations/iterations.h"
 #include "analyzer/replay/job.h"
 
-namespace ringside::replay {
+namespace ringside::report {
 
 struct WaitColumn {
   std::uint64_t first = 0;       // iterations, from 1; 0: a block of time
@@ -45,8 +45,8 @@ inline constexpr std::size_t kMapRows = 32;
 
 /// `iterations`: those of the run, or NULL. Columns of time count from the end of each rank's first
 /// kernel, by its own clock. No rows where nobody waited.
-WaitMap make_wait_map(const Job& job, const metrics::RunIterations* iterations);
+WaitMap make_wait_map(const replay::Job& job, const metrics::RunIterations* iterations);
 
-}  // namespace ringside::replay
+}  // namespace ringside::report
 
-#endif  // RINGSIDE_ANALYZER_REPLAY_WAIT_MAP_H
+#endif  // RINGSIDE_ANALYZER_REPORT_PAGE_WAIT_MAP_H

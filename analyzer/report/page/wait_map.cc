@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "analyzer/replay/wait_map.h"
+#include "analyzer/report/page/wait_map.h"
 
 #include <algorithm>
 #include <limits>
@@ -9,10 +9,13 @@
 #include "analyzer/model/saturating.h"
 #include "analyzer/replay/waits.h"
 
-namespace ringside::replay {
+namespace ringside::report {
 namespace {
 
 using metrics::RunIterations;
+using replay::Job;
+using replay::JobRank;
+using replay::kNone;
 
 std::int64_t start_of(const RunIterations& run, std::size_t iteration) {
   return subtract_saturating(run.iterations[iteration].start_ns, run.iterations.front().start_ns);
@@ -102,7 +105,7 @@ WaitMap make_wait_map(const Job& job, const RunIterations* iterations) {
   if (map.has_iterations) {
     const std::size_t per_column = (iterations->iterations.size() + kMapColumns - 1) / kMapColumns;
     map.columns = columns_of(*iterations, per_column);
-    columns = iterations_of(job, *iterations);
+    columns = replay::iterations_of(job, *iterations);
     for (std::uint32_t& column : columns) {
       column = column == kNone ? kNone : column / static_cast<std::uint32_t>(per_column);
     }
@@ -110,7 +113,7 @@ WaitMap make_wait_map(const Job& job, const RunIterations* iterations) {
     columns = columns_of_time(job, map);
   }
   std::vector<std::vector<std::int64_t>> cells(job.ranks.size());
-  for_each_waited_for(job, std::move(columns), [&](const WaitedFor& one) {
+  replay::for_each_waited_for(job, std::move(columns), [&](const replay::WaitedFor& one) {
     cells[one.rank].resize(map.columns.size());
     std::int64_t& cell_ns = cells[one.rank][one.column];
     cell_ns = add_saturating(cell_ns, one.waited_ns);
@@ -119,4 +122,4 @@ WaitMap make_wait_map(const Job& job, const RunIterations* iterations) {
   return map;
 }
 
-}  // namespace ringside::replay
+}  // namespace ringside::report
