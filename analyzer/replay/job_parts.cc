@@ -5,12 +5,10 @@
 #include <limits>
 #include <numeric>
 #include <optional>
-#include <string_view>
 #include <utility>
 
 #include "analyzer/facts/flow.h"
 #include "analyzer/facts/groups.h"
-#include "analyzer/match/verdict/describe.h"
 #include "analyzer/metrics/iterations/named_turns.h"
 #include "analyzer/model/parallel.h"
 #include "analyzer/model/saturating.h"

@@ -59,11 +59,16 @@ class Finder {
       for (std::uint32_t place = 0; place < role.length; ++place) {
         choices_.push_back(choose(role, place));
       }
+      busy_.assign(role.length, 0);
       for (const std::uint32_t rank : role.ranks) {
         see(role, rank);
       }
       estimate_rest(role);
-      times_.has_overlap = times_.has_overlap || has_overlap(role);
+      const std::uint32_t iterations = job_.ranks[role.ranks.front()].kernel_count / role.length;
+      for (std::uint32_t place = 0; place < role.length; ++place) {
+        const double all = static_cast<double>(iterations) * static_cast<double>(role.ranks.size());
+        times_.has_overlap |= choices_[place].back > 0 && busy_[place] > kOverlap * all;
+      }
     }
     return std::move(times_);
   }
@@ -236,6 +241,7 @@ class Finder {
     for (std::uint32_t i = 0; i < one.kernel_count; ++i) {
       const std::uint32_t kernel = one.first_kernel + i;
       const Choice choice = choices_[i % role.length];
+      busy_[i % role.length] += is_free_[kernel] ? 0 : 1;
       times_.anchors[kernel] = anchor_of(one.first_kernel, kernel, choice);
       // A stall where kernels follow each other as a rule has no anchor, and is seen all the same.
       times_.is_seen[kernel] = is_free_[kernel] && i >= std::max(choice.back, 1U) &&
@@ -249,24 +255,6 @@ class Finder {
     const Kernel& one = job_.kernels[kernel];
     const std::int64_t from_ns = std::max(anchor_ns(times_.anchors[kernel]), one.call_ns);
     return static_cast<double>(std::max<std::int64_t>(one.start_ns - from_ns, 0));
-  }
-
-  // Computing goes on while kernels run: at some place own times are hidden now and then.
-  bool has_overlap(const Role& role) const {
-    for (std::uint32_t place = 0; place < role.length; ++place) {
-      double all = 0;
-      double busy = 0;
-      for (const std::uint32_t rank : role.ranks) {
-        for (const std::uint32_t kernel : Job::indices_of(job_.ranks[rank], place, role.length)) {
-          ++all;
-          busy += is_free_[kernel] ? 0 : 1;
-        }
-      }
-      if (choices_[place].back > 0 && busy > kOverlap * all) {
-        return true;
-      }
-    }
-    return false;
   }
 
   struct OfRank {
@@ -346,7 +334,9 @@ class Finder {
   OwnTimes times_;
   std::vector<std::int64_t> ready_ns_;  // by kernel
   std::vector<bool> is_free_;           // by kernel: its stream was idle before it
-  std::vector<Choice> choices_;         // of the role that is looked at, by place
+  // Of the role that is looked at, by place.
+  std::vector<Choice> choices_;
+  std::vector<std::uint32_t> busy_;  // kernels before which the stream was not free
 };
 
 }  // namespace

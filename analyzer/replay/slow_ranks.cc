@@ -62,8 +62,8 @@ std::vector<std::vector<double>> by_block(
   for (std::uint32_t rank = 0; rank < job.ranks.size(); ++rank) {
     const JobRank& one = job.ranks[rank];
     const std::uint32_t length = places.roles()[places.role_of(rank)].length;
-    const bool repeats = one.step_length > 0 || one.kernel_count >= 2 * length;
-    blocks = std::min(blocks, repeats ? std::max(one.kernel_count / length, 1U) : one.kernel_count);
+    const std::uint32_t turns = one.kernel_count / length;
+    blocks = std::min(blocks, turns > 1 ? turns : one.kernel_count);
   }
   std::vector<std::vector<double>> times_ns;
   for (const JobRank& one : job.ranks) {
@@ -220,6 +220,7 @@ SlowRanks find_slow(const Job& job, const std::vector<std::int64_t>& waited_ns, 
   }
   std::vector<std::uint32_t> order(job.ranks.size());
   std::iota(order.begin(), order.end(), 0);
+  std::vector<std::uint32_t> host = order;
   std::stable_sort(order.begin(), order.end(),
                    [&](std::uint32_t a, std::uint32_t b) { return waited_ns[a] < waited_ns[b]; });
   std::vector<Slow> found;
@@ -253,12 +254,9 @@ SlowRanks find_slow(const Job& job, const std::vector<std::int64_t>& waited_ns, 
     add(Group::kRank, {order[i]});
     slow_ranks.ranks[order[i]] = found.back();
   }
-  std::vector<std::uint32_t> host;
-  for (std::uint32_t rank = 0; rank < job.ranks.size(); ++rank) {
-    if (job.ranks[rank].host == job.ranks[order.front()].host) {
-      host.push_back(rank);
-    }
-  }
+  std::erase_if(host, [&](std::uint32_t rank) {
+    return job.ranks[rank].host != job.ranks[order.front()].host;
+  });
   add(Group::kHost, host);
   add(Group::kRole, what_if.places().roles()[what_if.places().role_of(order.front())].ranks);
   // Of two slow ranks, neither may cost anything by itself. Each must be slow by itself.

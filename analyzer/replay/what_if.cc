@@ -20,17 +20,12 @@ constexpr double kPeakShare = 0.1;
 
 // The value of `others` that stands where `own_ns` stands among `mine`. Both are sorted.
 template <typename T>
-double same_place(T own_ns, const std::vector<T>& mine, const std::vector<T>& others) {
+T same_place(T own_ns, const std::vector<T>& mine, const std::vector<T>& others) {
   const auto [first, last] = std::equal_range(mine.begin(), mine.end(), own_ns);
   const double part = static_cast<double>((first - mine.begin()) + (last - mine.begin())) / 2 /
                       static_cast<double>(mine.size());
-  const double at = std::clamp(part * static_cast<double>(others.size()) - 0.5, 0.0,
-                               static_cast<double>(others.size() - 1));
-  const auto below = static_cast<std::size_t>(at);
-  const std::size_t above = std::min(below + 1, others.size() - 1);
-  const double rest = at - static_cast<double>(below);
-  return static_cast<double>(others[below]) * (1 - rest) +
-         static_cast<double>(others[above]) * rest;
+  const auto at = static_cast<std::size_t>(part * static_cast<double>(others.size()));
+  return others[std::min(at, others.size() - 1)];
 }
 
 }  // namespace
@@ -131,10 +126,9 @@ void WhatIf::make_like_others(const Role& role, const std::vector<bool>& is_chos
       for (const std::uint32_t kernel : Job::indices_of(job_.ranks[rank], place, role.length)) {
         if (times_.is_seen[kernel]) {
           std::int64_t& own_one_ns = own_ns[replay_.place_of(kernel)];
-          const auto was_ns = static_cast<double>(own_one_ns);
-          const double new_ns =
-              usual_ns.empty() ? was_ns : same_place(own_one_ns, mine_ns, usual_ns);
-          own_one_ns = static_cast<std::int64_t>(std::min(was_ns, new_ns));
+          if (!usual_ns.empty()) {
+            own_one_ns = std::min(own_one_ns, same_place(own_one_ns, mine_ns, usual_ns));
+          }
         }
       }
     }
