@@ -394,36 +394,57 @@ void PartsFinder::add_messages(OfThread& own, std::uint32_t index, std::span<con
   }
 }
 
-// By the network's times a rank of which only the call is known has ended when another rank of its
-// host has, in a message when its peer or another one of its calls has, and may have come at any
-// time since its call.
+// By the network's times a collective that needs all ranks ends for all ranks of a host with the
+// last of them: what its GPUs send each other is not seen. So does one of which only the call is
+// known, which may have come at any time since then; in a message it ends as its peer or another
+// one of its calls does.
 void PartsFinder::complete(OfThread& own, const MatchedOperation& operation,
                            std::span<const Part> parts,
                            std::span<const model::Execution> executions) const {
   const align::Alignment& alignment = facts_.alignment();
   const auto& members = facts_.matches().communicators[operation.communicator].members;
+  const bool is_message = operation.way == Way::kPair || operation.way == Way::kGroup;
+  const std::string_view function = facts_.traces().names.text(operation.func);
+  const bool needs_all = !is_message && facts::flow_of_function(function) == facts::Flow::kAll;
   own.completed.assign(executions.begin(), executions.end());
-  for (std::size_t i = 0; i < parts.size(); ++i) {
+  const auto end = [&](std::size_t i, std::int64_t host_ns) {
     model::Execution& one = own.completed[i];
-    const std::uint32_t file = parts[i].file;
-    for (std::size_t k = 0; k < parts.size() && !can_be_replayed(one); ++k) {
-      const model::Execution& other = executions[k];
-      if (one.in_flight || !one.enqueue_start_ns || !can_be_replayed(other) ||
-          other.times_from != model::TimesFrom::kProxy ||
-          alignment.host_of(parts[k].file) != alignment.host_of(file) ||
-          (operation.way == Way::kGroup && parts[k].file != file &&
-           (one.peer != members[parts[k].member].rank ||
-            other.peer != members[parts[i].member].rank))) {
-        continue;
+    const std::int64_t end_ns = host_ns - alignment.to_host_ns(parts[i].file, 0);
+    if (can_be_replayed(one)) {
+      if (needs_all && one.times_from == model::TimesFrom::kProxy) {
+        one.end_ns = model::OptionalNumber(std::max(*one.end_ns, end_ns));
       }
-      const std::int64_t end_ns =
-          alignment.to_host_ns(parts[k].file, *other.end_ns) - alignment.to_host_ns(file, 0);
+    } else if (!one.in_flight && one.enqueue_start_ns) {
       const auto& called_ns = one.enqueue_end_ns ? one.enqueue_end_ns : one.enqueue_start_ns;
       one.end_ns = model::OptionalNumber(std::max(end_ns, *called_ns));
       one.start_ns = one.end_ns;
-      one.times_from = other.times_from;
+      one.times_from = model::TimesFrom::kProxy;
       one.state = model::State::kCompleted;
       one.start_is_latest = true;
+    }
+  };
+  std::map<std::uint32_t, std::int64_t> last_ns;  // by host, on its clock
+  for (std::size_t k = 0; k < parts.size(); ++k) {
+    const model::Execution& other = executions[k];
+    if (!can_be_replayed(other) || other.times_from != model::TimesFrom::kProxy) {
+      continue;
+    }
+    const std::int64_t end_ns = alignment.to_host_ns(parts[k].file, *other.end_ns);
+    const std::uint32_t host = alignment.host_of(parts[k].file);
+    last_ns[host] = std::max(last_ns.try_emplace(host, end_ns).first->second, end_ns);
+    for (std::size_t i = 0; i < parts.size() && is_message; ++i) {
+      if (host == alignment.host_of(parts[i].file) &&
+          (operation.way == Way::kPair || parts[k].file == parts[i].file ||
+           (executions[i].peer == members[parts[k].member].rank &&
+            other.peer == members[parts[i].member].rank))) {
+        end(i, end_ns);
+      }
+    }
+  }
+  for (std::size_t i = 0; i < parts.size() && !is_message; ++i) {
+    const auto last = last_ns.find(alignment.host_of(parts[i].file));
+    if (last != last_ns.end()) {
+      end(i, last->second);
     }
   }
 }
@@ -441,7 +462,9 @@ void PartsFinder::add(std::size_t thread, std::uint32_t index, std::span<const P
     return static_cast<std::size_t>(std::count_if(some.begin(), some.end(), can_be_replayed));
   };
   std::size_t seen = count_seen(executions);
-  if (0 < seen && seen < executions.size()) {
+  if (std::any_of(executions.begin(), executions.end(), [](const model::Execution& one) {
+        return one.times_from == model::TimesFrom::kProxy;
+      })) {
     complete(own, operation, parts, executions);
     executions = own.completed;
     seen = count_seen(executions);
@@ -463,14 +486,9 @@ void PartsFinder::add(std::size_t thread, std::uint32_t index, std::span<const P
 }
 
 JobParts PartsFinder::take() {
-  JobParts all;
-  for (OfThread& own : of_thread_) {
-    if (&own == &of_thread_.front()) {
-      all = std::move(own.parts);
-    } else {
-      all.take(own.parts);
-    }
-    own = {};
+  JobParts all = std::move(of_thread_.front().parts);
+  for (std::size_t i = 1; i < of_thread_.size(); ++i) {
+    all.take(std::exchange(of_thread_[i], {}).parts);
   }
   for (std::size_t run = 0; run < all.coverage.size(); ++run) {
     all.coverage[run].operations += facts_.matches().runs.runs[run].unmatched;

@@ -24,13 +24,13 @@ constexpr std::uint32_t kMostBack = 6;
 constexpr std::size_t kOneContradicts = 10;
 constexpr double kShortest = 0.8;
 constexpr double kFastest = 0.5;
+// Nothing that is worth a word happens in this part of the time between two kernels.
+constexpr double kNothing = 0.01;
 // Of anchors that explain a start about as well, an end counts before a start, and the nearest one:
 // own times that change by so small a part are as steady as any, and few ones may be so by chance.
 constexpr double kFartherCosts = 2;
 constexpr double kStartCosts = 0.3;
 constexpr double kSteady = 0.0005;
-// Computing goes on while kernels run if this part of those of a place hides it.
-constexpr double kOverlap = 0.25;
 // The kernels of a place that decide on its anchor.
 constexpr std::size_t kKernelsAsked = 20'000;
 
@@ -41,7 +41,13 @@ struct Choice {
 
 class Finder {
  public:
-  Finder(const Job& job, const Places& places) : job_(job), places_(places) {
+  Finder(const Job& job, const Places& places)
+      : job_(job),
+        places_(places),
+        nothing_ns_(std::max(static_cast<double>(kSameMoment_ns),
+                             kNothing * static_cast<double>(job.wall_ns) *
+                                 static_cast<double>(job.ranks.size()) /
+                                 static_cast<double>(job.kernels.size()))) {
     const std::size_t count = job.kernels.size();
     times_.anchors.resize(count);
     times_.own_ns.resize(count);
@@ -59,16 +65,10 @@ class Finder {
       for (std::uint32_t place = 0; place < role.length; ++place) {
         choices_.push_back(choose(role, place));
       }
-      busy_.assign(role.length, 0);
       for (const std::uint32_t rank : role.ranks) {
         see(role, rank);
       }
       estimate_rest(role);
-      const std::uint32_t iterations = job_.ranks[role.ranks.front()].kernel_count / role.length;
-      for (std::uint32_t place = 0; place < role.length; ++place) {
-        const double all = static_cast<double>(iterations) * static_cast<double>(role.ranks.size());
-        times_.has_overlap |= choices_[place].back > 0 && busy_[place] > kOverlap * all;
-      }
     }
     return std::move(times_);
   }
@@ -126,8 +126,8 @@ class Finder {
   }
 
   // How many of these own times are shorter than a short one.
-  static std::size_t count_below(const std::vector<double>& own_ns, double short_ns) {
-    const double least_ns = kShortest * short_ns - static_cast<double>(kSameMoment_ns);
+  std::size_t count_below(const std::vector<double>& own_ns, double short_ns) const {
+    const double least_ns = kShortest * short_ns - nothing_ns_;
     return static_cast<std::size_t>(
         std::count_if(own_ns.begin(), own_ns.end(), [&](double one) { return one < least_ns; }));
   }
@@ -241,7 +241,6 @@ class Finder {
     for (std::uint32_t i = 0; i < one.kernel_count; ++i) {
       const std::uint32_t kernel = one.first_kernel + i;
       const Choice choice = choices_[i % role.length];
-      busy_[i % role.length] += is_free_[kernel] ? 0 : 1;
       times_.anchors[kernel] = anchor_of(one.first_kernel, kernel, choice);
       // A stall where kernels follow each other as a rule has no anchor, and is seen all the same.
       times_.is_seen[kernel] = is_free_[kernel] && i >= std::max(choice.back, 1U) &&
@@ -257,12 +256,9 @@ class Finder {
     return static_cast<double>(std::max<std::int64_t>(one.start_ns - from_ns, 0));
   }
 
-  struct OfRank {
-    std::uint32_t rank = 0;
-    double gpu_ns = 0;  // mean
-  };
+  using OfRank = std::pair<double, std::uint32_t>;  // what its GPU does on average, and the rank
 
-  // The ranks that show at a place what their GPUs do.
+  // The ranks that show at a place what their GPUs do, by how long that takes.
   std::vector<OfRank> seen_at(const Role& role, std::uint32_t place) const {
     std::vector<OfRank> seen;
     for (const std::uint32_t rank : role.ranks) {
@@ -276,9 +272,10 @@ class Finder {
         }
       }
       if (count > 0) {
-        seen.push_back({rank, sum_ns / count});
+        seen.emplace_back(sum_ns / count, rank);
       }
     }
+    std::sort(seen.begin(), seen.end());
     return seen;
   }
 
@@ -287,15 +284,11 @@ class Finder {
     std::vector<std::vector<model::Weighted>> ratios(job_.ranks.size());
     for (std::uint32_t place = 0; place < role.length; ++place) {
       seen.push_back(seen_at(role, place));
-      std::vector<OfRank> here = seen.back();
-      if (here.size() >= 2) {
-        std::sort(here.begin(), here.end(),
-                  [](const OfRank& a, const OfRank& b) { return a.gpu_ns < b.gpu_ns; });
-        for (std::size_t i = 0; i < here.size(); ++i) {
-          const double others_ns = model::median_of_others(here, i).gpu_ns;
-          if (others_ns > 0) {
-            ratios[here[i].rank].push_back({here[i].gpu_ns / others_ns, others_ns});
-          }
+      const std::vector<OfRank>& here = seen.back();
+      for (std::size_t i = 0; i < here.size() && here.size() > 1; ++i) {
+        const double others_ns = model::median_of_others(here, i).first;
+        if (others_ns > 0) {
+          ratios[here[i].second].push_back({here[i].first / others_ns, others_ns});
         }
       }
     }
@@ -307,8 +300,8 @@ class Finder {
     std::vector<double> usual_ns(role.length);
     for (std::uint32_t place = 0; place < role.length; ++place) {
       std::vector<double> values;
-      for (const OfRank& one : seen[place]) {
-        values.push_back(one.gpu_ns / std::max(1.0, pace[one.rank]));
+      for (const auto& [gpu_mean_ns, rank] : seen[place]) {
+        values.push_back(gpu_mean_ns / std::max(1.0, pace[rank]));
       }
       usual_ns[place] = values.empty() ? 0 : model::upper_median(values);
     }
@@ -331,12 +324,11 @@ class Finder {
 
   const Job& job_;
   const Places& places_;
+  const double nothing_ns_;
   OwnTimes times_;
   std::vector<std::int64_t> ready_ns_;  // by kernel
   std::vector<bool> is_free_;           // by kernel: its stream was idle before it
-  // Of the role that is looked at, by place.
-  std::vector<Choice> choices_;
-  std::vector<std::uint32_t> busy_;  // kernels before which the stream was not free
+  std::vector<Choice> choices_;         // of the role that is looked at, by place
 };
 
 }  // namespace

@@ -27,8 +27,6 @@ struct OwnTimes {
   /// The stream was free when the rank was ready. Else the time is an estimate: the GPU may have
   /// been ready long before the kernel could start.
   std::vector<bool> is_seen;
-  /// Ranks go on computing while kernels run.
-  bool has_overlap = false;
 };
 
 OwnTimes find_own_times(const Job& job, const Places& places);

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <utility>
 
 #include "analyzer/model/nth_value.h"
 #include "analyzer/model/profiled_run.h"
@@ -64,12 +63,6 @@ RunReplay::RunReplay(Job job, bool is_seen)
 
 bool RunReplay::is_possible() const {
   return what_if_.is_possible() && std::abs(1 - what_if_.fidelity()) <= kMostInfidelity;
-}
-
-double RunReplay::waited_part() const {
-  return static_cast<double>(waited_ns_) /
-         (static_cast<double>(std::max<std::int64_t>(job_.wall_ns, 1)) *
-          static_cast<double>(job_.ranks.size()));
 }
 
 RunReplay* Replays::longest() const {

@@ -45,9 +45,8 @@ class RunReplay {
   /// By rank.
   const std::vector<RankFigures>& ranks() const { return ranks_; }
   const SlowRanks& slow() const { return slow_; }
-  /// What all ranks waited, and that as a part of the time of all.
+  /// What all ranks waited.
   std::int64_t waited_ns() const { return waited_ns_; }
-  double waited_part() const;
 
  private:
   Job job_;

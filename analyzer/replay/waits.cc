@@ -63,9 +63,9 @@ void for_each_waited_for(const Job& job, std::vector<std::uint32_t> columns,
 
 std::vector<std::uint32_t> iterations_of(const Job& job, const metrics::RunIterations& run) {
   static_assert(metrics::kNoIteration == kNone);
-  std::vector<std::uint32_t> iterations(job.kernels.size(), kNone);
-  for (std::uint32_t i = 0; i < iterations.size() && !run.iterations.empty(); ++i) {
-    iterations[i] = run.iteration_of[job.kernels[i].operation];
+  std::vector<std::uint32_t> iterations;
+  for (const Kernel& one : job.kernels) {
+    iterations.push_back(run.iterations.empty() ? kNone : run.iteration_of[one.operation]);
   }
   return iterations;
 }
@@ -82,7 +82,7 @@ metrics::RunIterations* add_waits(const Job& job, bool names_ranks,
   const std::vector<std::uint32_t> columns = iterations_of(job, run);
   std::vector<std::optional<std::int64_t>> waited_ns(run.iterations.size());
   for (const JobRank& rank : job.ranks) {
-    for (std::uint32_t i = rank.first_kernel + 1; i < rank.first_kernel + rank.kernel_count; ++i) {
+    for (const std::uint32_t i : Job::indices_of(rank, 1)) {
       if (columns[i] != kNone) {
         auto& sum_ns = waited_ns[columns[i]];
         sum_ns = add_saturating(sum_ns.value_or(0), job.kernels[i].waited_ns);

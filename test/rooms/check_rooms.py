@@ -94,7 +94,7 @@ MAX_FILES = 25
 MAX_ROOM_LINES = {
     "analyzer/align": 3456, "analyzer/chakra": 2403, "analyzer/cli": 10593, "analyzer/facts": 1240, "analyzer/lint": 1734,
     "analyzer/load": 14626, "analyzer/match": 9996, "analyzer/merge": 5068, "analyzer/metrics": 12767, "analyzer/model": 2515,
-    "analyzer/mpi": 1243, "analyzer/replay": 3000, "analyzer/report": 14328, "launch": 2527, "live": 6686, "plugin": 22000,
+    "analyzer/mpi": 1243, "analyzer/replay": 3000, "analyzer/report": 14330, "launch": 2527, "live": 6686, "plugin": 22000,
     "simulate": 1757,
 }
 

@@ -221,8 +221,11 @@ class Judge {
     bool has_failed = false;
     for (const auto& run : replays.runs) {
       const auto& worst = run->slow().worst;
-      if (condition.what == FailOn::kWait && 100 * run->waited_part() > condition.limit) {
-        fail(condition, report::percent_text(run->waited_part()) + " of all ranks' time");
+      const double waited = static_cast<double>(run->waited_ns()) /
+                            static_cast<double>(std::max<std::int64_t>(run->job().wall_ns, 1)) /
+                            static_cast<double>(run->job().ranks.size());
+      if (condition.what == FailOn::kWait && 100 * waited > condition.limit) {
+        fail(condition, report::percent_text(waited) + " of all ranks' time");
         has_failed = true;
       } else if (condition.what == FailOn::kStraggler && worst &&
                  100 * (condition.is_at_least ? worst->cost.least : worst->cost.best) >

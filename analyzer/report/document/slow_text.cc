@@ -67,7 +67,9 @@ std::optional<Finding> slow_finding(const replay::RunReplay& run) {
       return std::nullopt;
     }
     // Work that communication hides is not seen.
-    const std::string saved = run.what_if().times().has_overlap
+    const std::vector<bool>& is_seen = run.what_if().times().is_seen;
+    const auto hidden = std::count(is_seen.begin(), is_seen.end(), false);
+    const std::string saved = 10 * static_cast<std::size_t>(hidden) > is_seen.size()
                                   ? "at least " + percent_text(imbalance->least) + " less"
                                   : "about " + percent_text(imbalance->best) + " less (" +
                                         fixed(100 * imbalance->least, 1) + " to " +
