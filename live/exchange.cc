@@ -6,6 +6,7 @@
 #include <cerrno>
 #include <cstddef>
 #include <cstring>
+#include <deque>
 #include <fcntl.h>
 #include <poll.h>
 #include <sys/socket.h>
@@ -32,15 +33,8 @@ class Connection {
     connect();
   }
   ~Connection() { disconnect(); }
-  Connection(Connection&& other) noexcept
-      : exchange_(other.exchange_),
-        rest_(std::move(other.rest_)),
-        socket_(std::exchange(other.socket_, -1)),
-        is_over_(other.is_over_),
-        waits_in_line_(other.waits_in_line_) {}
   Connection(const Connection&) = delete;
   Connection& operator=(const Connection&) = delete;
-  Connection& operator=(Connection&&) = delete;
 
   bool is_over() const { return is_over_; }
   /// So many connections wait there that ours was not taken; nothing will tell when it can be.
@@ -55,8 +49,7 @@ class Connection {
  private:
   void disconnect() {
     if (socket_ >= 0) {
-      close(socket_);
-      socket_ = -1;
+      close(std::exchange(socket_, -1));
     }
   }
   void end(Silence silence, std::string reason) {
@@ -200,8 +193,7 @@ void Connection::receive() {
 
 void ask_all(std::vector<Exchange>& exchanges, std::chrono::milliseconds timeout) {
   const Clock::time_point until = Clock::now() + timeout;
-  std::vector<Connection> connections;
-  connections.reserve(exchanges.size());
+  std::deque<Connection> connections;
   for (Exchange& exchange : exchanges) {
     exchange.answer.clear();
     connections.emplace_back(exchange);

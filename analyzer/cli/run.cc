@@ -351,8 +351,7 @@ ExitStatus run(int argc, char** argv) {
       "  ringside run --dir traces -- torchrun --nproc-per-node 8 train.py\trecord a job\n"
       "  ringside summary traces/\thow it went\n"
       "  ringside report traces/\ta page for a browser: report.html\n"
-      "  ringside hang traces/\twhat is stuck, and who has not come\n"
-      "\n"
+      "  ringside hang traces/\twhat is stuck, and who has not come\n\n"
       "`ringside help COMMAND` has the options, examples and exit statuses of a command.\n");
   app.failure_message(usage_error);
   refuse_odd_values(app);

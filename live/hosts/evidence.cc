@@ -59,14 +59,9 @@ std::string read_kmsg(std::string& reason) {
 // The journal, which members of some groups may read where the kernel's own log is closed to them.
 Evidence kernel_by_journal(std::chrono::milliseconds timeout, const std::string& why) {
   std::vector<HostCommand> commands(1);
-  commands[0].words = {"journalctl",
-                       "--dmesg",
-                       "--quiet",
-                       "--no-pager",
-                       "--since=-1h",
-                       "--lines=20",
-                       "--output=short-iso-precise",
-                       "--grep=NVRM: Xid|Out of memory: Killed process"};
+  commands[0].words = {"journalctl", "--dmesg", "--quiet", "--no-pager", "--since=-1h"};
+  commands[0].words.insert(commands[0].words.end(), {"--lines=20", "--output=short-iso-precise"});
+  commands[0].words.emplace_back("--grep=NVRM: Xid|Out of memory: Killed process");
   run_all(commands, 1, timeout);
   constexpr std::string_view kNothing = "ended with status 1";  // of --grep, where nothing fits
   Evidence evidence{"kernel", commands[0].output, ""};

@@ -2,7 +2,6 @@
 #include "live/hosts/hosts.h"
 
 #include <algorithm>
-#include <cctype>
 #include <fstream>
 #include <iostream>
 #include <set>
@@ -61,12 +60,6 @@ std::vector<std::string> hosts_of_file(const std::string& path, std::string& err
   return names;
 }
 
-bool is_number(const std::string& text) {
-  return !text.empty() && std::all_of(text.begin(), text.end(), [](unsigned char letter) {
-    return std::isdigit(letter) != 0;
-  });
-}
-
 // A command of the user may hand a name on to further shells, as `sh -c "... {host}"` does, and no
 // quotes hold in all of them. So a name has no letter that any shell knows. "@" is of ssh
 // (user@node1), "/" of kubectl (pod/trainer-0). One that begins with "-" would be an option.
@@ -119,7 +112,7 @@ std::string trouble_with(const HostOptions& options) {
   if (options.hosts.empty() && options.slurm.empty() && options.kubectl.empty()) {
     return "--ssh and --exec need --hosts FILE, with a host on each line";
   }
-  if (!options.slurm.empty() && !is_number(options.slurm)) {
+  if (options.slurm.find_first_not_of("0123456789") != std::string::npos) {
     return "--slurm " + launch::printable(options.slurm) + ": not the number of a job";
   }
   if (!options.exec.empty() && options.exec.find(kHost) == std::string::npos) {

@@ -180,20 +180,6 @@ class OpenConnections {
   std::size_t open_ = 0;  ///< without those that are ended
 };
 
-class Answering {
- public:
-  Answering(OpenConnections& all, MHD_Connection* one) : all_(all), one_(one) {
-    all_.set_answered(one_, true);
-  }
-  Answering(const Answering&) = delete;
-  Answering& operator=(const Answering&) = delete;
-  ~Answering() { all_.set_answered(one_, false); }
-
- private:
-  OpenConnections& all_;
-  MHD_Connection* one_;
-};
-
 }  // namespace
 
 struct MetricsServer::Served {
@@ -241,8 +227,9 @@ MHD_Result MetricsServer::Served::answer(void* served, MHD_Connection* connectio
         library().lookup_value(connection, MHD_HEADER_KIND, MHD_HTTP_HEADER_ACCEPT);
     const bool is_open =
         accept != nullptr && std::strstr(accept, "application/openmetrics-text") != nullptr;
-    const Answering answering(self.connections, connection);
+    self.connections.set_answered(connection, true);  // if this throws, the connection ends
     std::string made = self.text(is_open ? MetricsForm::kOpenMetrics : MetricsForm::kPrometheus);
+    self.connections.set_answered(connection, false);
     return respond(connection, MHD_HTTP_OK, std::move(made), is_open ? kOpenMetrics : kPrometheus);
   } catch (...) {
     return MHD_NO;  // closes the connection
@@ -252,11 +239,8 @@ MHD_Result MetricsServer::Served::answer(void* served, MHD_Connection* connectio
 void MetricsServer::Served::notice(void* served, MHD_Connection* connection, void**,
                                    MHD_ConnectionNotificationCode what) noexcept {
   OpenConnections& connections = static_cast<Served*>(served)->connections;
-  if (what == MHD_CONNECTION_NOTIFY_STARTED) {
-    connections.add(connection);
-  } else {
-    connections.remove(connection);
-  }
+  what == MHD_CONNECTION_NOTIFY_STARTED ? connections.add(connection)
+                                        : connections.remove(connection);
 }
 
 bool MetricsServer::start(const ListenAddress& address, Text text) {

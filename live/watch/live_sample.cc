@@ -31,12 +31,8 @@ bool read_communicator(const JsonObject& object, LiveCommunicator& made) {
 }
 
 const LiveCommunicator* find(const LiveSample& sample, std::int64_t context) {
-  for (const LiveCommunicator& communicator : sample.communicators) {
-    if (communicator.context == context) {
-      return &communicator;
-    }
-  }
-  return nullptr;
+  const auto found = std::ranges::find(sample.communicators, context, &LiveCommunicator::context);
+  return found != sample.communicators.end() ? &*found : nullptr;
 }
 
 // Sums only grow; one that does not is of something else.

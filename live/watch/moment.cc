@@ -32,9 +32,7 @@ std::int64_t midnight_s(std::int64_t now_s, int days) {
   const auto now = static_cast<std::time_t>(now_s);
   std::tm parts{};
   localtime_r(&now, &parts);
-  parts.tm_hour = 0;
-  parts.tm_min = 0;
-  parts.tm_sec = 0;
+  parts.tm_hour = parts.tm_min = parts.tm_sec = 0;
   parts.tm_mday += days;
   parts.tm_isdst = -1;
   return std::mktime(&parts);
@@ -60,24 +58,13 @@ std::optional<std::int64_t> by_the_clock(const std::string& text, std::int64_t n
   static const std::regex pattern(
       R"((?:(\d{4})-(\d\d)-(\d\d)[Tt ])?([01]\d|2[0-3]):([0-5]\d):([0-5]\d))"
       R"((?:\.(\d{1,18}))?(?:([Zz])|([+-])([01]\d|2[0-3]):([0-5]\d))?)");
-  enum Part {
-    kYear = 1,
-    kMonth,
-    kDay,
-    kHours,
-    kMinutes,
-    kSeconds,
-    kFraction,
-    kUtc,
-    kSign,
-    kZoneHours,
-    kZoneMinutes
-  };
+  constexpr int kYear = 1, kMonth = 2, kDay = 3, kHours = 4, kMinutes = 5, kSeconds = 6;
+  constexpr int kFraction = 7, kUtc = 8, kSign = 9, kZoneHours = 10, kZoneMinutes = 11;
   std::smatch parts;
   if (!std::regex_match(text, parts, pattern)) {
     return std::nullopt;
   }
-  const auto number = [&](Part part) { return std::atoll(parts[part].str().c_str()); };
+  const auto number = [&](int part) { return std::atoll(parts[part].str().c_str()); };
   const auto fraction = (parts[kFraction].str() + "000000000").substr(0, 9);
   const std::int64_t time_ns =
       ((number(kHours) * 60 + number(kMinutes)) * 60 + number(kSeconds)) * kSecond_ns +

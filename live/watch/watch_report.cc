@@ -15,13 +15,11 @@ namespace {
 // All newlines are between the members: those of texts are escaped.
 std::string on_one_line(std::string_view json) {
   std::string line;
-  for (std::size_t i = 0; i < json.size(); ++i) {
-    if (json[i] == '\n') {
-      while (i + 1 < json.size() && json[i + 1] == ' ') {
-        ++i;
-      }
-    } else {
-      line += json[i];
+  bool is_indent = false;
+  for (const char letter : json) {
+    is_indent = letter == '\n' || (is_indent && letter == ' ');
+    if (!is_indent) {
+      line += letter;
     }
   }
   return line + '\n';

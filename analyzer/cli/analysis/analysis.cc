@@ -246,8 +246,7 @@ void add_dump_options(CLI::App& command, AnalysisOptions& options) {
   command
       .add_option("--prefix", options.dumps.prefix,
                   "Dumps of PyTorch's Flight Recorder only: what their names have before the rank "
-                  "(default: "
-                  "anything)")
+                  "(default: anything)")
       ->type_name("PREFIX");
 }
 
@@ -255,8 +254,7 @@ void add_kineto_option(CLI::App& command, AnalysisOptions& options) {
   command
       .add_option(
           "--kineto", options.kineto,
-          "Add what traces of PyTorch's profiler say of the calls: files, or directories of "
-          "them")
+          "Add what traces of PyTorch's profiler say of the calls: files, or directories of them")
       ->type_name("PATH")
       ->allow_extra_args(false);
 }

@@ -20,11 +20,9 @@ struct CompareOptions : AnalysisOptions {
 
 constexpr char kCompareExample[] =
     "This command compares the iterations, then the times of operations of the same kind: "
-    "communicator (name, "
-    "ranks, hosts), function, bytes, datatype. A change counts if chance does not explain it, and "
-    "if it is greater than --threshold. Where A or B holds several runs, "
-    "runs are compared; else how much one run differs from the next is not known.\n"
-    "\n"
+    "communicator (name, ranks, hosts), function, bytes, datatype. A change counts if chance does "
+    "not explain it, and if it is greater than --threshold. Where A or B holds several runs, runs "
+    "are compared; else how much one run differs from the next is not known.\n\n"
     "Examples:\n"
     "  ringside compare yesterday/ today/\tstatus 1 if something became slower\n"
     "  ringside compare --threshold 10 --func AllReduce a/ b/\tonly AllReduce, and changes above "
@@ -112,8 +110,7 @@ void add_compare(CLI::App& app, Chosen& chosen) {
   command->remove_option(command->get_option("--align-report"));
   add_by_option(*command, options->by,
                 "Split the kinds of operations by the range of the application (range), the line "
-                "of the program "
-                "(caller) or NCCL's tag of the call (user-tag)");
+                "of the program (caller) or NCCL's tag of the call (user-tag)");
   add_baseline_option(*command, options->baseline);
   command
       ->add_option("--threshold", options->threshold_percent,

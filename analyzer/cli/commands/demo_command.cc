@@ -32,11 +32,9 @@ struct DemoOptions {
 
 constexpr char kDemoExample[] =
     "This command simulates a job of eight ranks, and writes traces as the plugin writes them. "
-    "Then everything "
-    "is as after a job of your own: what `ringside run` says at its end, the page of `ringside "
-    "report`, the timeline of `ringside merge`, and the commands to go on with. It needs no GPU, "
-    "no NCCL and no compiler.\n"
-    "\n"
+    "Then everything is as after a job of your own: what `ringside run` says at its end, the page "
+    "of `ringside report`, the timeline of `ringside merge`, and the commands to go on with. It "
+    "needs no GPU, no NCCL and no compiler.\n\n"
     "Examples:\n"
     "  ringside demo\ta rank that comes late\n"
     "  ringside demo hang\ta job that hangs: who has not come\n"

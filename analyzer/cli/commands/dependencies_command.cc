@@ -25,15 +25,13 @@ struct DependenciesOptions : AnalysisOptions {
 };
 
 constexpr char kDependenciesExample[] =
-    "A CPU thread that calls cudaStreamSynchronize, cudaDeviceSynchronize or "
-    "cudaEventSynchronize, or copies to pageable memory, waits for a kernel. The thread's next "
-    "work depends on that kernel. This names the kernel, the call that waited, how long, and the "
-    "next operator on that thread; it needs no traces of Ringside's.\n"
-    "\n"
+    "A CPU thread that calls cudaStreamSynchronize, cudaDeviceSynchronize or cudaEventSynchronize, "
+    "or copies to pageable memory, waits for a kernel. The thread's next work depends on that "
+    "kernel. This names the kernel, the call that waited, how long, and the next operator on that "
+    "thread; it needs no traces of Ringside's.\n\n"
     "A wait is \"recorded\" where the profiler has cuda_sync events "
     "(_ExperimentalConfig(enable_cuda_sync_events=True)), and \"inferred\" from streams and times "
-    "where it has none. docs/analyzer.md has the rules.\n"
-    "\n"
+    "where it has none. docs/analyzer.md has the rules.\n\n"
     "Examples:\n"
     "  ringside dependencies --kineto profiles/\tall ranks, the longest waits first\n"
     "  ringside dependencies --kineto rank0.json.gz --annotation ProfilerStep --instance 2\tone "

@@ -19,11 +19,8 @@ struct DoctorOptions : LaunchOptions {
 
 constexpr char kDoctorExample[] =
     "This command checks whether a job on this machine, in this environment, would be profiled. It "
-    "changes "
-    "nothing and does not initialise CUDA. Run it where the ranks run: on a node, in the "
-    "container, "
-    "in the Python environment.\n"
-    "\n"
+    "changes nothing and does not initialise CUDA. Run it where the ranks run: on a node, in the "
+    "container, in the Python environment.\n\n"
     "Examples:\n"
     "  ringside doctor\tthis machine, this environment\n"
     "  srun --ntasks-per-node 1 ringside doctor --dir /shared/run-17\ton every node\n"

@@ -78,8 +78,7 @@ struct PathOptions : AnalysisOptions {
 
 constexpr char kMatchExample[] =
     "The worst come first, and of these the earliest: it is often the cause of the others. "
-    "docs/metrics.md defines the verdicts.\n"
-    "\n"
+    "docs/metrics.md defines the verdicts.\n\n"
     "Examples:\n"
     "  ringside match traces/\twhich operations do not match, and whose fault\n"
     "  ringside match --mismatch-cap 1 traces/\tonly the first of each communicator\n"
@@ -97,10 +96,8 @@ constexpr char kCommunicatorsExample[] =
 
 constexpr char kStragglersExample[] =
     "This command replays the job as if one rank or host were like the others: what that saves is "
-    "what it "
-    "costs. All times of a rank are by its own clock, so the hosts' clocks do not matter. "
-    "docs/metrics.md has the equations.\n"
-    "\n"
+    "what it costs. All times of a rank are by its own clock, so the hosts' clocks do not matter. "
+    "docs/metrics.md has the equations.\n\n"
     "Examples:\n"
     "  ringside stragglers traces/\tall communicators, the whole run\n"
     "  ringside stragglers --from 60 traces/\tafter the first minute\n"
@@ -108,23 +105,19 @@ constexpr char kStragglersExample[] =
 
 constexpr char kOverlapExample[] =
     "This says for how much of each rank's time operations run, how much of that is waiting for "
-    "other ranks, and which communicators run at the same time.\n"
-    "\n"
+    "other ranks, and which communicators run at the same time.\n\n"
     "Examples:\n"
     "  ringside overlap traces/\teach rank\n"
     "  ringside overlap --format csv --table pairs traces/\tcommunicators against each other\n";
 
 constexpr char kCriticalPathExample[] =
     "This command follows a replay of the run from its last operation back to its first: an "
-    "operation waits for "
-    "the rank that comes last, and that rank for its own operation before. The result says where "
-    "the time of that chain went.\n"
-    "\n"
+    "operation waits for the rank that comes last, and that rank for its own operation before. The "
+    "result says where the time of that chain went.\n\n"
     "With --kineto it follows each step of the training (ProfilerStep) back from its end, through "
     "CPU operators, launches, kernels, copies and NCCL's operations of all ranks: what the end "
     "waited for, on which rank, and what the step would take without it. docs/metrics.md has the "
-    "rules.\n"
-    "\n"
+    "rules.\n\n"
     "Examples:\n"
     "  ringside critical-path traces/\tthe whole run\n"
     "  ringside critical-path --from 10 --to 12 traces/\ttwo seconds of it\n"
@@ -134,20 +127,17 @@ constexpr char kCriticalPathExample[] =
 
 constexpr char kWhatIfExample[] =
     "This command replays the job from what each rank did between its operations and from how long "
-    "the data "
-    "took, with something changed. Without a change it asks all questions: who slows the job, and "
-    "what would balanced work or a faster network bring.\n"
-    "\n"
+    "the data took, with something changed. Without a change it asks all questions: who slows the "
+    "job, and what would balanced work or a faster network bring.\n\n"
     "Examples:\n"
     "  ringside what-if traces/\tall questions\n"
     "  ringside what-if --without rank:3 traces/\trank 3 is like the other ranks\n"
     "  ringside what-if --without host:node4 --network 2x traces/\ttwo changes together\n";
 
 constexpr char kIterationsExample[] =
-    "Training repeats the same operations again and again. This finds what repeats, whatever "
-    "comes before, after and now and then in between, and says how long each iteration took. "
-    "docs/metrics.md says what is taken for an iteration.\n"
-    "\n"
+    "Training repeats the same operations again and again. This finds what repeats, whatever comes "
+    "before, after and now and then in between, and says how long each iteration took. "
+    "docs/metrics.md says what is taken for an iteration.\n\n"
     "Examples:\n"
     "  ringside iterations traces/\tthe slowest, and for whom they waited\n"
     "  ringside iterations --series --format csv traces/\tall in their order, to be drawn\n"

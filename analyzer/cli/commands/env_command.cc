@@ -16,16 +16,14 @@ struct EnvOptions : LaunchOptions {
 
 constexpr char kEnvExample[] =
     "For launchers that `ringside run` cannot be put in front of: prints what it would set, and "
-    "changes nothing. RINGSIDE_ variables that are set already are among it.\n"
-    "\n"
+    "changes nothing. RINGSIDE_ variables that are set already are among it.\n\n"
     "Examples:\n"
     "  eval \"$(ringside env --dir /shared/run-17)\"\tin a batch script, before srun\n"
     "  mpirun $(ringside env --format mpirun --dir /shared/run-17) -n 16 ./train\n"
-    "  docker run $(ringside env --format docker --dir /traces) ...\n"
-    "\n"
+    "  docker run $(ringside env --format docker --dir /traces) ...\n\n"
     "shell has `export NAME='value'` lines, mpirun `-x NAME=value` (Open MPI), docker `-e "
-    "NAME=value`, json an object. The forms mpirun and docker quote a value with blanks; "
-    "then the shell needs `eval`.\n";
+    "NAME=value`, json an object. The forms mpirun and docker quote a value with blanks; then the "
+    "shell needs `eval`.\n";
 
 std::string variables_as_json(const launch::Variables& variables) {
   report::JsonWriter json;

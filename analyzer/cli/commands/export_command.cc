@@ -39,13 +39,9 @@ struct ExportOptions : AnalysisOptions {
 
 constexpr char kExportExample[] =
     "This command writes what the analysis found for queries of your own: hosts, processes, "
-    "communicators, "
-    "memberships, operations, frames, calls, steps and findings. docs/database.md has each column, "
-    "and "
-    "queries to begin with.\n"
-    "\n"
-    "--chakra writes an execution trace for each rank, for simulators: docs/chakra.md.\n"
-    "\n"
+    "communicators, memberships, operations, frames, calls, steps and findings. docs/database.md "
+    "has each column, and queries to begin with.\n\n"
+    "--chakra writes an execution trace for each rank, for simulators: docs/chakra.md.\n\n"
     "Examples:\n"
     "  ringside export --sqlite run.sqlite traces/\ta database\n"
     "  sqlite3 run.sqlite 'SELECT verdict, count(*) FROM operations GROUP BY verdict'\n"
@@ -209,8 +205,7 @@ std::string usage_trouble(const ExportOptions& options) {
   }
   if (!options.execution_traces.empty() && options.kineto.empty()) {
     return "--et needs --kineto: an execution trace of PyTorch has no times, and is linked with "
-           "the "
-           "operators of a profile";
+           "the operators of a profile";
   }
   return {};
 }

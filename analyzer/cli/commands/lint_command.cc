@@ -25,9 +25,7 @@ struct LintOptions {
 
 constexpr char kLintExample[] =
     "It also takes dumps of PyTorch's Flight Recorder. A finding there is an entry that is "
-    "damaged, "
-    "by its place, with what that means for the other commands.\n"
-    "\n"
+    "damaged, by its place, with what that means for the other commands.\n\n"
     "Examples:\n"
     "  ringside lint traces/\tall traces of a directory\n"
     "  ringside lint --closed run.json\ta file that was not closed is a finding\n"

@@ -34,8 +34,7 @@ struct MergeOptions : AnalysisOptions {
 
 constexpr char kMergeExample[] =
     "Open the result in ui.perfetto.dev or chrome://tracing. The timeline shows the waits of "
-    "ranks, for which rank they wait, and which came last; docs/analyzer.md says how.\n"
-    "\n"
+    "ranks, for which rank they wait, and which came last; docs/analyzer.md says how.\n\n"
     "Examples:\n"
     "  ringside merge traces/ -o all.json\tall ranks on one clock\n"
     "  ringside merge traces/ -o job.json --overview\tthe whole job, small\n"

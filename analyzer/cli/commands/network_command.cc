@@ -8,8 +8,7 @@ namespace ringside::cli {
 namespace {
 
 constexpr char kNetworkExample[] =
-    "Record with RINGSIDE_EVENTS=default,steps: only steps separate waiting from transferring.\n"
-    "\n"
+    "Record with RINGSIDE_EVENTS=default,steps: only steps separate waiting from transferring.\n\n"
     "Examples:\n"
     "  ringside network traces/\tslow links, waiting, and the matrix\n"
     "  ringside network --format csv traces/\tall links, for a script\n"

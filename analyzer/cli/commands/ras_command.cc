@@ -66,8 +66,7 @@ ExitStatus run_ras(const RasOptions& options) {
   if (!trouble.empty()) {
     tell("ringside ras: " + source + ": " + trouble +
          (options.file.empty() ? "; check that the job runs on that host, that its NCCL_RAS_ENABLE "
-                                 "is not 0, and that this "
-                                 "is its NCCL_RAS_ADDR"
+                                 "is not 0, and that this is its NCCL_RAS_ADDR"
                                : ""));
     return kExitNoInput;
   }

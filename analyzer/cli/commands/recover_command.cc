@@ -30,18 +30,12 @@ struct RecoverOptions {
 constexpr char kRecoverExample[] =
     "The rings of a dead process stay in memory (RINGSIDE_RING_DIR, /dev/shm) as long as the "
     "machine or container lives. `recover` adds their records to the trace that the process had "
-    "begun, in its place, and removes the rings. Run it on every node of the job.\n"
-    "\n"
+    "begun, in its place, and removes the rings. Run it on every node of the job.\n\n"
     "Examples:\n"
     "  ringside recover\tall rings of dead processes in /dev/shm\n"
     "  ringside recover --job llama --dry-run\twhat would be done for one job\n"
     "  ringside recover --keep --output /tmp/look\tcopies, and nothing is changed\n"
     "  ringside recover --running /dev/shm\talso of processes that live: a copy of the moment\n";
-
-std::string directory_of(const std::string& file) {
-  const std::size_t slash = file.rfind('/');
-  return slash == std::string::npos ? "." : file.substr(0, slash);
-}
 
 // A directory that `recover` must look at, and whether the user has named it or something in it.
 using Directories = std::map<std::string, bool>;
@@ -53,7 +47,7 @@ bool find_all(const std::vector<std::string>& inputs, Directories& found) {
   for (std::string input : inputs) {
     struct stat about {};
     if (stat(input.c_str(), &about) == 0 && S_ISREG(about.st_mode)) {
-      input = directory_of(input);  // a ring's file, or the journal, stands for all of them
+      input += "/..";  // a ring's file, or the journal, stands for all of them
     }
     if (stat(input.c_str(), &about) != 0 || !S_ISDIR(about.st_mode)) {
       tell("ringside recover: " + input + ": there is no such directory");

@@ -29,8 +29,7 @@ struct ReportOptions : AnalysisOptions {
 
 constexpr char kReportExample[] =
     "One HTML file that opens from disk in any browser and needs no network: what is wrong, who "
-    "was late, where the time went, how fast it was. docs/report.md says what is where.\n"
-    "\n"
+    "was late, where the time went, how fast it was. docs/report.md says what is where.\n\n"
     "Examples:\n"
     "  ringside report traces/\treport.html in this directory\n"
     "  ringside report monday/ tuesday/ wednesday/\truns side by side\n"

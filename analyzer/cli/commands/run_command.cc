@@ -44,14 +44,10 @@ struct RunOptions : LaunchOptions {
 
 constexpr char kRunExample[] =
     "This command runs a command and its children so that NCCL loads Ringside's plugin. Then it "
-    "summarises "
-    "their "
-    "operations and names the directory of the traces. Its messages go to standard error, since "
-    "standard output belongs to the command. Signals are passed on. `run` waits for processes that "
-    "outlive the command (--wait), such as workers of a killed launcher, and recovers the traces "
-    "of "
-    "killed processes. A second SIGTERM ends it at once.\n"
-    "\n"
+    "summarises their operations and names the directory of the traces. Its messages go to "
+    "standard error, since standard output belongs to the command. Signals are passed on. `run` "
+    "waits for processes that outlive the command (--wait), such as workers of a killed launcher, "
+    "and recovers the traces of killed processes. A second SIGTERM ends it at once.\n\n"
     "Examples:\n"
     "  ringside run -- torchrun --nproc-per-node 8 train.py\n"
     "  ringside run --events coll,p2p --no-summary -- ./train\tfewer events, no summary\n"

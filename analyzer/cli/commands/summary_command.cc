@@ -39,8 +39,7 @@ struct SummaryOptions : AnalysisOptions {
 
 constexpr char kSummaryExample[] =
     "Results go to standard output, everything else to standard error. docs/metrics.md defines "
-    "each figure.\n"
-    "\n"
+    "each figure.\n\n"
     "Examples:\n"
     "  ringside summary traces/\tall traces of a directory\n"
     "  ringside summary --format json traces/ > out.json\tfor a script\n"

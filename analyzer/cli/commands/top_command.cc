@@ -18,6 +18,7 @@
 #include "analyzer/cli/live/live.h"
 #include "analyzer/cli/output.h"
 #include "analyzer/report/document/numbers.h"
+#include "live/ctl_report.h"
 #include "live/hosts/running_command.h"
 #include "live/top_report.h"
 #include "live/watch/moment.h"
@@ -32,11 +33,9 @@ struct TopOptions : LiveOptions {
 
 constexpr char kTopExample[] =
     "This command shows each rank of each communicator on this host, or on those that are named, "
-    "over the last "
-    "interval: the operations in flight and the oldest of them, how many finished, bus bandwidth "
-    "as nccl-tests defines it, and "
-    "callbacks that were lost. Only recorded operations are shown. `q` or Ctrl-C ends it.\n"
-    "\n"
+    "over the last interval: the operations in flight and the oldest of them, how many finished, "
+    "bus bandwidth as nccl-tests defines it, and callbacks that were lost. Only recorded "
+    "operations are shown. `q` or Ctrl-C ends it.\n\n"
     "Examples:\n"
     "  ringside top\tall of one job, until `q`\n"
     "  ringside top --once --interval 10 --dir /shared/run-17\tone table of ten seconds\n"
@@ -204,10 +203,9 @@ ExitStatus run_top(const TopOptions& options) {
         replies.push_back(std::move(process.reply));
       }
       print_failures(replies, "top");
-      const bool has_failed =
-          std::any_of(replies.begin(), replies.end(),
-                      [](const live::Reply& reply) { return !reply.error.empty(); });
-      return replies.empty() ? kExitNoInput : has_failed ? kExitFindings : kExitOk;
+      return replies.empty()                   ? kExitNoInput
+             : live::count_failed(replies) > 0 ? kExitFindings
+                                               : kExitOk;
     }
     before = std::move(after);
   }

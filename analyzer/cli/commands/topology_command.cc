@@ -21,8 +21,7 @@ struct TopologyOptions : AnalysisOptions {
 constexpr char kTopologyExample[] =
     "The plugin reads GPUs, NVLinks, PCIe and network adapters on each host. This says how NVLink "
     "joins the ranks, whether all of them saw the same machine, and what is wrong with a link, "
-    "PCIe or an adapter. docs/metrics.md says what is counted, and what the kinds mean.\n"
-    "\n"
+    "PCIe or an adapter. docs/metrics.md says what is counted, and what the kinds mean.\n\n"
     "Examples:\n"
     "  ringside topology traces/\tdomains, matrices, GPUs, adapters, the tree\n"
     "  ringside topology --mesh 0,1,2,3 traces/\tthe matrix of four ranks alone\n"
