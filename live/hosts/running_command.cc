@@ -26,6 +26,7 @@ namespace ringside::live {
 namespace {
 
 using Clock = std::chrono::steady_clock;
+constexpr timespec kPause{0, 2'000'000};
 
 // The process groups of commands that run, for a signal handler. A command beyond so many runs all
 // the same, and ends by its time limit.
@@ -168,6 +169,13 @@ void RunningCommand::Running::spawn(const sigset_t& mask) {
 
 void RunningCommand::Running::kill_all() {
   if (pid_ >= 0) {
+    // A ringside among them ends what it has started by itself.
+    kill(-pid_, SIGTERM);
+    siginfo_t ended{};
+    for (int i = 0; i < 250 && ended.si_pid == 0; ++i) {
+      nanosleep(&kPause, nullptr);
+      waitid(P_PID, static_cast<id_t>(pid_), &ended, WEXITED | WNOHANG | WNOWAIT);
+    }
     kill(-pid_, SIGKILL);
     waitpid(pid_, nullptr, 0);
     replace_group(std::exchange(pid_, -1), 0);
@@ -220,7 +228,6 @@ HostCommand& RunningCommand::command() {
 
 void run_all(std::vector<HostCommand>& commands, std::size_t most_at_once,
              std::chrono::milliseconds timeout, const std::stop_token& stop) {
-  constexpr timespec kPause{0, 2'000'000};
   std::vector<std::pair<HostCommand*, RunningCommand>> running;
   std::size_t next = 0;
   while (!stop.stop_requested() && (next < commands.size() || !running.empty())) {

@@ -44,7 +44,8 @@ class RunningCommand {
 };
 
 /// Runs all of them, at most `most_at_once` at one time, and waits. A command that has not ended
-/// `timeout` after it began, or when `stop` is requested, is killed with all that it has started.
+/// `timeout` after it began, or when `stop` is requested, is ended with all that it has started,
+/// within half a second.
 void run_all(std::vector<HostCommand>& commands, std::size_t most_at_once,
              std::chrono::milliseconds timeout, const std::stop_token& stop = {});
 

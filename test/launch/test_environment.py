@@ -6,6 +6,7 @@ import pathlib
 import re
 import shlex
 import shutil
+import signal
 import stat
 import subprocess
 import sys
@@ -215,6 +216,37 @@ echo "[{{\\"thread_name\\": \\"MainThread\\", \\"frames\\": [{{\\"name\\": \\"$n
 """
 
 
+ENDLESS = """#!/bin/sh
+trap 'echo ended >> {log}; exit' TERM
+echo began >> {log}
+while :; do sleep 0.1; done
+"""
+
+
+def no_sampler_stays(place, tools, path):
+    """A signal that ends `watch` also ends the py-spys that it has started, here four that have no end."""
+    log = place.root / "samplers"
+    slow = tools / "slow"
+    slow.mkdir()
+    (slow / "py-spy").write_text(ENDLESS.format(log=log), encoding="utf-8")
+    (slow / "py-spy").chmod(0o755)
+
+    def wait_for(text):
+        deadline = time.monotonic() + 60
+        while log.read_text("utf-8").split().count(text) != 4:
+            require(time.monotonic() < deadline, f"{arguments}: not four py-spys have {text}: {log.read_text('utf-8')}")
+            time.sleep(0.02)
+
+    for number, *arguments in ((signal.SIGTERM,), (signal.SIGINT,), (signal.SIGTERM, "--last-look")):
+        log.write_text("", encoding="utf-8")
+        with subprocess.Popen([place.options.ringside, "watch", "--job", "starting", "--hang-seconds", "1", *arguments],
+                              env=place.environment(PATH=f"{slow}:{path}"), stdout=subprocess.DEVNULL) as watch:
+            wait_for("began")
+            watch.send_signal(number)
+            watch.wait(60)
+        wait_for("ended")
+
+
 def start_up(place):
     """A rank that has made no communicator is named, and no shell or launcher that has started it: what a
     rank does before NCCL loads the plugin only its process shows."""
@@ -261,6 +293,7 @@ def start_up(place):
     require(found["finding"] == "start_up" and found["sentence"].startswith("None of 2 processes has"), out)
     require(stacks["finding"] == "verdict" and
             all(any(re.search(text, one["text"]) for one in stacks["evidence"]) for text in sampled), out)
+    no_sampler_stays(place, tools, path)
     ranks[1].communicate()
     _, said = place.ringside("hang", "--job", "starting", status=3, PATH=path)
     require(re.search(sampled[0], said) and "waits" not in said and "others" not in said, said)

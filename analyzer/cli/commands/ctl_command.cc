@@ -17,6 +17,7 @@
 #include "launch/files.h"
 #include "live/ctl_report.h"
 #include "live/hosts/relay.h"
+#include "live/hosts/running_command.h"
 #include "live/request.h"
 #include "live/watch/moment.h"
 
@@ -39,10 +40,8 @@ constexpr std::size_t kMostMarkBytes = 1000;  // of ringside_mark; it cuts what 
 
 constexpr char kCtlExample[] =
     "This command asks processes that run, on this host or on those that are named (--hosts, "
-    "--slurm, "
-    "--kubectl), through their control sockets. Without --pid, --dir, --job or --all they must "
-    "belong to one job, except for `status`. All are asked at once.\n"
-    "\n"
+    "--slurm, --kubectl), through their control sockets. Without --pid, --dir, --job or --all they "
+    "must belong to one job, except for `status`. All are asked at once.\n\n"
     "Examples:\n"
     "  ringside ctl status\twhat each process does\n"
     "  ringside ctl start --seconds 10\ta window of ten seconds\n"
@@ -181,6 +180,7 @@ ExitStatus run_relay(const RelayOptions&) {
          (got = read(STDIN_FILENO, part.data(), part.size())) > 0) {
     input.append(part.data(), static_cast<std::size_t>(got));
   }
+  live::end_commands_with_this_process();  // the tools that take stacks
   live::Choice choice;
   complete_choice(choice);
   const std::string answer = live::relay(input, choice.parents());
@@ -269,10 +269,9 @@ void add_ctl(CLI::App& app, Chosen& chosen) {
   command = ctl->add_subcommand("relay", "Answer another host's ringside, which starts this");
   set_command(
       *command,
-      "`ringside ctl` and `ringside top` start it on each host that they ask (--hosts, "
-      "--slurm, --kubectl). It reads one line from standard input, asks the processes of "
-      "this host, and writes one line.\n"
-      "\n"
+      "`ringside ctl` and `ringside top` start it on each host that they ask (--hosts, --slurm, "
+      "--kubectl). It reads one line from standard input, asks the processes of this host, and "
+      "writes one line.\n\n"
       "Examples:\n"
       "  ssh node1 ringside ctl relay < request\tas --ssh starts it\n"
       "  kubectl exec --stdin pod -- ringside ctl relay < request\tas --kubectl starts it\n",

@@ -68,12 +68,11 @@ void note_end(int) {
 
 constexpr char kWatchExample[] =
     "This command looks at all processes of a job again and again, and says at once what goes "
-    "wrong: an "
-    "operation that is stuck, ranks that the others wait for, a process that has died, a host that "
-    "does not answer. If something is stuck, each process then writes a dump next to its trace, "
-    "and what `ringside hang` says of these, who has not joined, follows. It ends when the job has "
-    "ended.\n"
-    "\nExamples:\n"
+    "wrong: an operation that is stuck, ranks that the others wait for, a process that has died, a "
+    "host that does not answer. If something is stuck, each process then writes a dump next to its "
+    "trace, and what `ringside hang` says of these, who has not joined, follows. It ends when the "
+    "job has ended.\n\n"
+    "Examples:\n"
     "  ringside watch --job llama\ta line for each finding\n"
     "  ringside watch --slurm 4711 --format json >> watch.jsonl\ton all hosts of a job, for a "
     "program\n"
@@ -426,7 +425,6 @@ ExitStatus run_watch(const WatchOptions& options) {
     print_launch_notes("watch", {error});
     return kExitUsage;
   }
-  live::end_commands_with_this_process();
   if (options.has_last_look) {
     struct sigaction action {};
     action.sa_handler = note_end;

@@ -180,8 +180,8 @@ std::optional<live::Choice> find_choice(const LiveOptions& options, std::string&
       return std::nullopt;
     }
     choice.likely_job = options.hosts.slurm;
-    live::end_commands_with_this_process();
   }
+  live::end_commands_with_this_process();
   complete_choice(choice);
   return choice;
 }
