@@ -24,6 +24,10 @@ std::string next_text(const ProcessStatus& status) {
   if (status.mask_changed) {
     add("NCCL's mask was changed by somebody else");
   }
+  if (status.captured > 0 && status.replayed == 0) {
+    add(report::counted(status.captured, "operation") +
+        " captured in CUDA graphs, replays are not seen");
+  }
   if (status.left_ns) {
     add("ends in " + seconds_text(*status.left_ns));
   }
@@ -48,10 +52,6 @@ std::string next_text(const ProcessStatus& status) {
   return text.empty() ? "-" : text;
 }
 
-std::string file_cell(const std::string& path) {
-  return path.empty() ? "-" : launch::printable(path);
-}
-
 void add_status(report::JsonWriter& json, const ProcessStatus& status) {
   json.text("host", status.host);
   json.text("job", status.job);
@@ -61,6 +61,8 @@ void add_status(report::JsonWriter& json, const ProcessStatus& status) {
   json.integer("communicators", status.communicators);
   json.integer("operations", status.operations);
   json.integer("dropped", status.dropped);
+  json.integer("captured", status.captured);
+  json.integer("replayed", status.replayed);
   json.boolean("trouble", status.trouble);
   json.boolean("mask_changed", status.mask_changed);
   json.text("directory", status.directory);
@@ -108,6 +110,7 @@ std::string replies_as_table(const std::vector<Reply>& replies, bool with_dumps)
     if (reply.status) {
       // The state is the process's own, also where it has refused the request.
       const ProcessStatus& status = *reply.status;
+      const std::string& path = with_dumps ? status.dump_path : status.trace_path;
       row = {status.rank ? std::to_string(*status.rank) : "-",
              launch::printable(status.host),
              std::to_string(status.pid),
@@ -116,7 +119,7 @@ std::string replies_as_table(const std::vector<Reply>& replies, bool with_dumps)
              next_text(status),
              std::to_string(status.operations),
              std::to_string(status.dropped),
-             file_cell(with_dumps ? status.dump_path : status.trace_path)};
+             path.empty() ? "-" : launch::printable(path)};
     }
     if (has_jobs) {
       row.insert(row.begin(), reply.status ? launch::printable(reply.status->job) : "-");

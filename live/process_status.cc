@@ -18,6 +18,7 @@ std::optional<ProcessStatus> read_status(const JsonObject& object) {
   // Left out by earlier plugins.
   take(object, "mask_changed", status.mask_changed);
   take(object, "callbacks", status.callbacks);
+  take(object, "captured", status.captured, "replayed", status.replayed);
   take(object, "rank", status.rank);
   take(object, "start_at_realtime_ns", status.start_at_realtime_ns);
   take(object, "start_duration_ns", status.start_duration_ns);

@@ -20,7 +20,8 @@ struct ProcessStatus {
   std::int64_t pid = 0;
   std::optional<std::int64_t> rank;
   std::uint64_t windows = 0, communicators = 0, operations = 0, dropped = 0;
-  std::optional<std::uint64_t> callbacks;  ///< of NCCL; left out by earlier plugins
+  std::optional<std::uint64_t> callbacks;    ///< of NCCL; left out by earlier plugins
+  std::uint64_t captured = 0, replayed = 0;  ///< operations in CUDA graphs: captures, replays
   bool trouble = false;
   bool mask_changed =
       false;  ///< NCCL is not asked for all that is wanted: somebody else wrote its mask

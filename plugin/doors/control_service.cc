@@ -105,6 +105,8 @@ std::string status_line(session::Session& session, std::string_view verb,
   json["flight_recorder"] = info.flight_recorder != 0;
   json["ranges_without_room"] = nvtx::ranges_without_room();
   json["given_up"] = session.writer().figures().given_up.load();
+  json["captured"] = session.writer().figures().captured.load();
+  json["replayed"] = session.writer().figures().replayed.load();
   json["state"] = state_text(status.state);
   json["mask_changed"] = status.mask_changed;
   if (status.rank >= 0) {

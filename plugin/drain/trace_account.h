@@ -22,6 +22,7 @@ struct TraceFigures {
   std::atomic<bool> trouble{false};
   std::atomic<int> last_error{0};
   std::atomic<std::uint64_t> operations{0};
+  std::atomic<std::uint64_t> captured{0}, replayed{0};  ///< of these in CUDA graphs, as far as seen
   std::atomic<std::uint64_t> bytes_written{0};
   std::atomic<std::uint64_t> bytes_kept{0};  ///< in all existing files of this trace, or in memory
   std::atomic<std::uint64_t> rotated{0};     ///< callbacks in segments that are deleted

@@ -118,6 +118,8 @@ void TraceSegments::gpu_clock(std::uint32_t context, const assemble::GpuClockFit
 }
 
 void TraceSegments::count(const assemble::OperationRow& of) {
+  const bool is_replay = of.operation->times_from != assemble::TimesFrom::kEnqueue;
+  (is_replay ? figures_.replayed : figures_.captured) += of.operation->captured ? 1 : 0;
   try {
     metrics_.add(*of.operation, *of.communicator);
   } catch (const std::bad_alloc&) {

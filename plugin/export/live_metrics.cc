@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <functional>
 #include <limits>
 
 #include "plugin/assemble/message_bytes.h"
@@ -85,12 +86,8 @@ void MetricSums::add(const MetricSums& other) {
   bus_ns += other.bus_ns;
   joint_operations += other.joint_operations;
   joint_ns += other.joint_ns;
-  for (std::size_t i = 0; i < durations.size(); ++i) {
-    durations[i] += other.durations[i];
-  }
-  for (std::size_t i = 0; i < busbws.size(); ++i) {
-    busbws[i] += other.busbws[i];
-  }
+  std::ranges::transform(durations, other.durations, durations.begin(), std::plus());
+  std::ranges::transform(busbws, other.busbws, busbws.begin(), std::plus());
 }
 
 void LiveMetrics::add(const Operation& operation, const Communicator& communicator) {
@@ -105,11 +102,7 @@ void LiveMetrics::add(const Operation& operation, const Communicator& communicat
 }
 
 MetricSums& LiveMetrics::sums_of(const SeriesKey& key) {
-  const auto found = series_.find(key);
-  if (found != series_.end()) {
-    return found->second;
-  }
-  if (series_.size() >= kMostSeries && !fold_closed()) {
+  if (!series_.contains(key) && series_.size() >= kMostSeries && !fold_closed()) {
     return folded(key.func);
   }
   return series_[key];

@@ -3,6 +3,8 @@
 
 import collections
 import functools
+import json
+import time
 
 import expectations
 from harness import KERNELS_ARE_SAFE, Job, check, print_facts
@@ -155,9 +157,30 @@ def broadcasts_default(setup):
     complete(Job(setup, "--scenario", "broadcasts", ranks=4, timeout=40, **asked).wait())
 
 
+def captured_live(setup, per_host, captures, are_replays_seen):
+    """What `ctl status` says of a captured AllReduce while it is replayed."""
+    setup.start_anew(f"live-{per_host}")
+    job = Job(setup, "--scenario", "graph", "--iterations", "1000000", "--ranks-per-host", str(per_host), ranks=2,
+              RINGSIDE_EVENTS="coll,p2p,proxy")
+
+    def ask(*options):
+        return setup.run_analyzer("ctl", "status", "--ring-dir", setup.rings, *options, expected=(0, 1, 3))
+
+    def is_said():
+        processes = json.loads(ask("--format", "json") or "{}").get("processes", [])
+        return len(processes) == 2 and all(one.get("captured") == captures and
+                                           (one["replayed"] > 0) == are_replays_seen for one in processes)
+    while not is_said():
+        check(job.process.poll() is None and time.monotonic() < job.deadline, f"{per_host} ranks a host: {ask()}")
+        time.sleep(0.05)
+    said = ask()
+    job.kill()
+    check(said.count("1 operation captured in CUDA graphs, replays are not seen") == 2 * captures, said)
+
+
 def captured(setup):
     """A captured AllReduce: each replay is seen with a network or with kernel channels, and of ranks on
-    one host without these `summary` says that only the capture is."""
+    one host without these `summary` says that only the capture is, as does `ctl status`."""
     replays = 6
 
     def operations(per_host, name, **variables):
@@ -174,6 +197,8 @@ def captured(setup):
     counts, times_from, found = operations(2, "one-host", RINGSIDE_EVENTS="coll,p2p,proxy")
     check(counts == [1, 1] and set(times_from) == {"enqueue"} and len(found) == 1 and
           found[0].startswith("1 operation captured in CUDA graphs, whose replays are not seen"), f"{counts} {found}")
+    captured_live(setup, 2, 1, False)
+    captured_live(setup, 1, 0, True)
     counts, times_from, found = operations(1, "network", RINGSIDE_EVENTS="coll,p2p,proxy")
     check(counts == [replays, replays] and set(times_from) == {"proxy_queue"} and not found, f"{counts} {times_from} {found}")
     counts, times_from, found = operations(2, "kernel", RINGSIDE_EVENTS="coll,p2p,kernel,proxy", **KERNELS_ARE_SAFE)
