@@ -9,14 +9,17 @@
 #include <cstdio>
 #include <cstring>
 #include <fcntl.h>
+#include <linux/sockios.h>
 #include <set>
 #include <string_view>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
 #include <unistd.h>
 #include <utility>
 
+#include "analyzer/report/document/numbers.h"
 #include "live/hosts/dump_file.h"
 #include "live/json_members.h"
 #include "plugin/assemble/message_bytes.h"
@@ -250,6 +253,9 @@ class InspectorFeed::Process {
       constexpr mode_t kMode = 0644;
       output_ = open((target_ + '/' + lines_.file_name()).c_str(),
                      O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, kMode);
+      if (output_ >= 0 && lseek(output_, 0, SEEK_END) != broken_at_) {
+        begin_line_again();
+      }
       return output_ >= 0;
     }
     sockaddr_un address{};
@@ -260,8 +266,31 @@ class InspectorFeed::Process {
            connect(output_, reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0;
   }
 
+  // The next connection begins with a whole line, and so does a file that is another one by now.
+  void begin_line_again() { sent_ = sent_ > 0 ? made_.rfind('\n', sent_ - 1) + 1 : 0; }
+
+  // The kernel says whether the reader of a socket has gone and left lines in its buffer, or has
+  // taken all of them. How many it has left, nobody knows: at most those since it had all.
+  std::string lost_in_buffer() {
+    int why = 0;
+    int left_bytes = 0;
+    socklen_t size = sizeof why;
+    if (getsockopt(output_, SOL_SOCKET, SO_ERROR, &why, &size) == 0 && why == ECONNRESET) {
+      return "its reader has gone, and up to " +
+             report::counted(std::exchange(in_buffer_, 0), "line") + " in its buffer are lost";
+    }
+    in_buffer_ = ioctl(output_, SIOCOUTQ, &left_bytes) == 0 && left_bytes == 0 ? 0 : in_buffer_;
+    return {};
+  }
+
   // False: some are left, since nobody takes them now.
   bool flush(std::string& trouble) {
+    if (const std::string lost = lost_in_buffer(); !lost.empty()) {
+      trouble = target_ + ": " + lost;
+      close_file(output_);
+      begin_line_again();
+      return false;
+    }
     while (sent_ < made_.size()) {
       const bool is_open = output_ >= 0 || open_output();
       const std::size_t size = made_.size() - sent_;
@@ -269,21 +298,27 @@ class InspectorFeed::Process {
                            : is_socket() ? send(output_, &made_[sent_], size, MSG_NOSIGNAL)
                                          : write(output_, &made_[sent_], size);
       if (done >= 0) {
-        sent_ += static_cast<std::size_t>(done);
+        const auto bytes = static_cast<std::size_t>(done);
+        const std::string_view taken = std::string_view(made_).substr(sent_, bytes);
+        in_buffer_ += static_cast<std::size_t>(std::count(taken.begin(), taken.end(), '\n'));
+        sent_ += bytes;
         continue;
       }
       const int error = errno;
       if (error == EAGAIN && is_open) {
         return false;
       }
-      close_file(output_);
-      if (is_socket() && sent_ > 0) {
-        sent_ = made_.rfind('\n', sent_ - 1) + 1;  // the next connection begins with a whole line
+      const std::string lost = lost_in_buffer();
+      if (is_socket()) {
+        begin_line_again();
+      } else if (is_open) {
+        broken_at_ = lseek(output_, 0, SEEK_END);
       }
+      close_file(output_);
       trouble = is_socket() && (error == ECONNREFUSED || error == ENOENT)
                     ? "nobody listens at " + target_.substr(kSocket.size()) +
                           "; operations wait in the traces until somebody does"
-                    : target_ + ": " + std::strerror(error);
+                    : target_ + ": " + (lost.empty() ? std::strerror(error) : lost);
       return false;
     }
     made_.clear();
@@ -300,6 +335,8 @@ class InspectorFeed::Process {
   std::string made_;
   std::size_t sent_ = 0;  // of these
   int output_ = -1;
+  off_t broken_at_ = -1;       // the size of a file that could not be written on
+  std::size_t in_buffer_ = 0;  // lines that the reader of a socket may not have taken
   int idle_looks_ = 0;
 };
 
@@ -336,7 +373,11 @@ std::string InspectorFeed::look(const std::vector<Reply>& processes) {
     }
   }
   std::erase_if(processes_, [&](const auto& named) {
-    named.second->go_on(trouble);
+    std::string of_this;
+    named.second->go_on(of_this);
+    if (trouble.find(of_this) == trouble.npos) {
+      trouble += (trouble.empty() ? "" : "; ") + of_this;
+    }
     return !present.contains(named.first) && named.second->is_done();
   });
   return trouble;

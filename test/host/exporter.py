@@ -2,6 +2,8 @@
 """`ringside exporter` and a real Prometheus as a test starts and asks them."""
 import json
 import re
+import resource
+import signal
 import socket
 import subprocess
 import time
@@ -47,11 +49,14 @@ def samples(text, name):
 class Exporter:
     """`ringside exporter` at a port that is free."""
 
-    def __init__(self, ringside, rings, *options):
+    def __init__(self, ringside, rings, *options, file_bytes=None):
+        """`file_bytes`: no file becomes larger, as on a full disk."""
+        limits = [resource.RLIMIT_FSIZE, (file_bytes, resource.RLIM_INFINITY)]
         self.process = subprocess.Popen(
             [str(ringside), "exporter", "--listen", "127.0.0.1:0", "--ring-dir", str(rings),
              *map(str, options)], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
-            stderr=subprocess.PIPE, text=True)
+            stderr=subprocess.PIPE, text=True,
+            preexec_fn=lambda: file_bytes and (signal.signal(signal.SIGXFSZ, signal.SIG_IGN), resource.setrlimit(*limits)))
         line = self.process.stderr.readline()
         found = re.fullmatch(r"ringside exporter: .*: http://(\S+)/metrics\n", line)
         require(found, f"no address: {line!r}")

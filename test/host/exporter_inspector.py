@@ -4,6 +4,7 @@ files of a directory and through sockets whose reader comes late and takes its t
 as it reads NCCL Inspector's."""
 import json
 import os
+import re
 import socket
 import subprocess
 import threading
@@ -123,6 +124,45 @@ def check_inspector(options, make_jobs, place):
     require(sent.process.stderr.read() == f"ringside exporter: --inspector: nobody listens at {path}; "
             "operations wait in the traces until somebody does\n", "what the exporter said")
     read_back(options, texts, place / "traces")
+
+
+def check_losses(options, make_jobs, place):
+    """A reader that leaves with lines in its buffer: they are counted. A file that somebody has cut while a line was
+    half written, since the disk was full: it begins with a whole line."""
+    place.mkdir(parents=True)
+    path, out = place / "collector", place / "lines"
+    for folder in (place / "rings", out):
+        folder.mkdir()
+    reader = socket.socket(socket.AF_UNIX)
+    reader.bind(str(path))
+    reader.listen()
+    sent = Exporter(options.ringside, place / "rings", "--inspector", f"unix:{path}")
+    full = Exporter(options.ringside, place / "rings", "--inspector", out, file_bytes=10_000)
+    jobs = make_jobs(place)
+    try:
+        connections = [reader.accept()[0] for _ in jobs.pids]
+        logs = [out / f"{os.uname().nodename}-pid{pid}.log" for pid in jobs.pids]
+        wait_for("the files are full", 60, lambda: all(log.exists() and log.stat().st_size == 10_000 for log in logs))
+        require(not any(log.read_bytes().endswith(b"\n") for log in logs), "a line ends at the limit by chance")
+        for log in logs:
+            os.truncate(log, 0)
+        wait_for("they are full again", 60, lambda: all(log.stat().st_size == 10_000 for log in logs))
+        for log in logs:
+            read("\n".join(log.read_text(encoding="utf-8").split("\n")[:-1]))
+        wait_for("lines", 60, lambda: all(one.recv(1, socket.MSG_PEEK) for one in connections))
+        for one in connections:
+            one.close()
+        said = ""
+        while "in its buffer are lost" not in said:
+            said = sent.process.stderr.readline()
+            require(said, "it has not said how many lines are lost")
+        lost = int(re.search(r"up to (\d+) lines in its buffer are lost", said)[1])
+        require(0 < lost <= sum(len(expected(place / "traces", pid)) for pid in jobs.pids), said)
+    finally:
+        for process in jobs.processes:
+            process.kill()
+        for one in (sent, full):
+            one.end()
 
 
 def read_back(options, texts, traces):

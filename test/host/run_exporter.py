@@ -21,7 +21,7 @@ import time
 
 import expected
 from exporter_forged import check_forged
-from exporter_inspector import check_inspector
+from exporter_inspector import check_inspector, check_losses
 from exporter_otlp import check_otlp
 from exporter import Exporter, Failure, Prometheus, get, require, samples, wait_for
 
@@ -247,6 +247,7 @@ def main():
             check_otlp(options, jobs)
             check_inspector(options, lambda at: Jobs(options, at, RINGSIDE_MAX_BYTES="8M"),
                             place / "inspector")
+            check_losses(options, lambda at: Jobs(options, at, RINGSIDE_MAX_BYTES="8M"), place / "losses")
             check_forged(jobs, exporter, check_with_promtool)
             check_command_line(options, exporter.address)
             check_others(jobs, exporter.address, exporter)

@@ -7,6 +7,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <regex>
 #include <stop_token>
 #include <string>
 #include <sys/resource.h>
@@ -115,7 +116,9 @@ std::string send_metrics(const OtlpTarget& target, live::Exporter& exporter,
   std::vector<live::HostCommand> sending = {target.command};
   sending[0].input = exporter.scrape(live::MetricsForm::kOtlp, target.resource);
   live::run_all(sending, 1, target.timeout, stop);
-  return sending[0].error.empty() ? "" : "curl " + sending[0].error;
+  // One trouble is one text: curl also says how long it took.
+  static const std::regex took(" after [0-9]+ m[a-z]+");
+  return sending[0].error.empty() ? "" : "curl " + std::regex_replace(sending[0].error, took, "");
 }
 
 // Each process that is asked takes one, and so does each client.
@@ -197,7 +200,9 @@ ExitStatus run_exporter(const ExporterOptions& options) {
           return std::string();
         }));
   }
-  if (!options.otlp.empty()) {
+  if (otlp.is_disabled) {
+    print_launch_notes("exporter", {"--otlp: OTEL_SDK_DISABLED is true: nothing is sent"});
+  } else if (!options.otlp.empty()) {
     threads.push_back(repeat("--otlp", otlp.interval, [&](const std::stop_token& stop) {
       return send_metrics(otlp, exporter, stop);
     }));

@@ -4,6 +4,7 @@
 #include <charconv>
 #include <map>
 #include <string_view>
+#include <strings.h>
 #include <unistd.h>
 #include <utility>
 #include <vector>
@@ -74,6 +75,10 @@ void take_milliseconds(const std::string& text, std::chrono::milliseconds& value
 
 OtlpTarget otlp_target(const std::string& asked, std::string& error) {
   OtlpTarget target;
+  target.is_disabled = strcasecmp(variable("OTEL_SDK_DISABLED").c_str(), "true") == 0;
+  if (target.is_disabled) {
+    return target;
+  }
   std::string url =
       asked == "env" ? variable("OTEL_EXPORTER_OTLP_METRICS_ENDPOINT") : with_path(asked);
   if (url.empty()) {
@@ -104,7 +109,18 @@ OtlpTarget otlp_target(const std::string& asked, std::string& error) {
   for (const auto& [key, value] : resource) {
     target.resource += (target.resource.empty() ? "" : ",") + live::label(key, value);
   }
+  const std::string compression = of_metrics("COMPRESSION");
+  const bool is_packed = compression == "gzip";
+  headers += is_packed ? "Content-Encoding: gzip\n" : "";
   target.command = post_command(url, headers, error);
+  if (is_packed) {
+    const std::initializer_list<std::string> first = {"sh", "-c", "gzip -c | \"$@\"", "sh"};
+    target.command.words.insert(target.command.words.begin(), first);
+  }
+  if (!compression.empty() && compression != "none" && (!is_packed || !is_in_path("gzip"))) {
+    error = "OTEL_EXPORTER_OTLP_COMPRESSION is " + launch::printable(compression) +
+            (is_packed ? ", and there is no program gzip" : ", which is neither gzip nor none");
+  }
   return target;
 }
 

@@ -16,7 +16,8 @@ struct OtlpTarget {
   live::HostCommand command;  ///< curl, which posts its input
   std::chrono::milliseconds timeout{10000};
   std::chrono::milliseconds interval{60000};
-  std::string resource;  ///< what sends: labels as live::MetricsPage has them
+  std::string resource;      ///< what sends: labels as live::MetricsPage has them
+  bool is_disabled = false;  ///< by OTEL_SDK_DISABLED
 };
 
 /// `asked`: a URL, to which /v1/metrics is added if it does not end so, or "env". Sets `error` to
