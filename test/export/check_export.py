@@ -9,6 +9,7 @@ import csv
 import json
 import os
 import pathlib
+import signal
 import re
 import shlex
 import sqlite3
@@ -210,6 +211,13 @@ def check_limits(ringside, traces):
             ("SELECT nothing FROM calls", (), "--views` lists")):
         assert why in run(ringside, "query", *options, traces, query, status=2), query
     assert "--views" in run(ringside, "query", "--views", "SELECT 1", status=2)
+    with subprocess.Popen([*EMULATOR, ringside, "query", traces, endless + "SELECT count(*) FROM n"],
+                          stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        line = process.stderr.readline()  # after a while it says what can be done
+        assert "Ctrl-C" in line and "--seconds" in line, line
+        process.send_signal(signal.SIGINT)
+        out, rest = process.communicate(timeout=60)
+    assert (process.returncode, out, rest) == (130, "", "ringside query: stopped before the query was answered\n"), rest
 
 
 def check_damage(generate, ringside, there):

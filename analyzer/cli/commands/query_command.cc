@@ -21,11 +21,10 @@ struct QueryOptions : AnalysisOptions {
 
 constexpr char kQueryExample[] =
     "The last argument is one SELECT over the tables of docs/database.md, or over a view: "
-    "`ringside "
-    "query --views` lists both with their columns. Nothing is written. Columns that end with _ns "
-    "are shown as durations and those that end with bytes as sizes, but in JSON and CSV; in SQL "
-    "duration(NS) and size(BYTES) are these texts.\n"
-    "\nExamples:\n"
+    "`ringside query --views` lists both with their columns. Nothing is written. Columns that end "
+    "with _ns are shown as durations and those that end with bytes as sizes, but in JSON and CSV; "
+    "in SQL duration(NS) and size(BYTES) are these texts.\n\n"
+    "Examples:\n"
     "  ringside query traces/ 'SELECT * FROM rank_times'\town time and waiting of each rank\n"
     "  ringside query traces/ 'SELECT * FROM slow_links LIMIT 5'\tthe slowest links\n"
     "  ringside query --format csv traces/ \\\n"
@@ -70,12 +69,23 @@ ExitStatus usage_trouble(const std::string& text) {
   return kExitUsage;
 }
 
+constexpr unsigned kPatience_s = 10;
+constexpr int kExitStopped = 128 + SIGINT;
+
+void say(std::string_view text) {
+  [[maybe_unused]] const ssize_t written = write(STDERR_FILENO, text.data(), text.size());
+}
+
+void say_slow(int /*signal*/) {
+  say("ringside query: the query takes long; Ctrl-C stops it, and --seconds one that is late\n");
+}
+
 // A single step of SQLite may take any time, so the process ends, whatever it is at.
-void end_late(int /*signal*/) {
-  constexpr std::string_view kLate =
-      "ringside query: the query takes longer than --seconds allows, and was stopped\n";
-  [[maybe_unused]] const ssize_t written = write(STDERR_FILENO, kLate.data(), kLate.size());
-  _exit(kExitUsage);
+void end_query(int signal) {
+  say(signal == SIGALRM
+          ? "ringside query: the query takes longer than --seconds allows, and was stopped\n"
+          : "ringside query: stopped before the query was answered\n");
+  _exit(signal == SIGALRM ? kExitUsage : kExitStopped);
 }
 
 ExitStatus run_query(const QueryOptions& given) {
@@ -108,8 +118,9 @@ ExitStatus run_query(const QueryOptions& given) {
                     {});
   report::Document document{"query", {}, {}, {}, {}};
   if (database->finish()) {
-    std::signal(SIGALRM, end_late);
-    alarm(options.seconds);
+    std::signal(SIGINT, end_query);
+    std::signal(SIGALRM, options.seconds > 0 ? end_query : say_slow);
+    alarm(options.seconds > 0 ? options.seconds : kPatience_s);
     document.tables.push_back(database->answer(sql, options.most_rows(), options.is_for_people()));
     alarm(0);
   }
@@ -134,14 +145,17 @@ void add_query(CLI::App& app, Chosen& chosen) {
   add_dump_options(*command, *options);
   command->get_option("DIR_OR_FILE")->required(false);
   command->add_flag("--views", options->lists_views, "List the views and the tables");
-  command->add_option("--seconds", options->seconds, "Stop a query that takes longer")
+  command
+      ->add_option("--seconds", options->seconds,
+                   "Stop a query that takes longer (default: none does)")
       ->type_name("SECONDS")
       ->check(CLI::Range(1U, 86400U));
   command->formatter(std::make_shared<HelpFormatter>(" SQL"));
   set_command(*command, kQueryExample,
               {{2, "the command line or the query is wrong, or it takes too much time or memory"},
                {3, kNothingFits},
-               {4, kRestsOnPart}},
+               {4, kRestsOnPart},
+               {kExitStopped, "Ctrl-C has stopped the query"}},
               options, chosen, run_query);
 }
 
