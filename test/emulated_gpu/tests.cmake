@@ -104,6 +104,7 @@ add_nccl_test(nccl-ras 240)
 add_nccl_test(nccl-top 240)
 add_nccl_test(nccl-watch 240)
 add_nccl_test(nccl-locked 300)
+add_nccl_test(nccl-sleeping 200)
 add_nccl_test(nccl-scalars 120)
 set_tests_properties(nccl-scalars PROPERTIES RUN_SERIAL ON)  # as above
 add_nccl_test(nccl-exporter 240)

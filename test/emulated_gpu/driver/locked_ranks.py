@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Ranks that call NCCL by ctypes, of which one waits for a lock in a C++ library (ranks/lock.cc).
 
-    locked_ranks.py LIBRARY RANKS WHO MILLISECONDS WHERE
+    locked_ranks.py LIBRARY|sleep RANKS WHO MILLISECONDS WHERE
 
-Rank WHO waits for so long, for ever if it is negative, and WHERE "init": before it makes its
+With "sleep" it sleeps in Python instead. Rank WHO waits for so long, for ever if it is negative, and WHERE "init": before it makes its
 communicator, "loop": before each AllReduce from the 20th on.
 """
 
@@ -29,7 +29,10 @@ def checked(status):
 
 
 def load_batch(library, milliseconds):
-    library.take_batch(milliseconds)
+    if library is None:
+        time.sleep(milliseconds / 1000 if milliseconds >= 0 else 1_000_000)
+    else:
+        library.take_batch(milliseconds)
 
 
 def unique_id(nccl, rank, path):
@@ -71,7 +74,7 @@ def main():
     library, ranks, who, milliseconds, where, *of_rank = sys.argv[1:]
     if of_rank:
         is_late = os.environ["RANK"] == who
-        run_rank(ctypes.CDLL(library), int(ranks), int(milliseconds), where if is_late else "", *of_rank)
+        run_rank(None if library == "sleep" else ctypes.CDLL(library), int(ranks), int(milliseconds), where if is_late else "", *of_rank)
         return
     with tempfile.TemporaryDirectory() as directory:
         for process in [subprocess.Popen([sys.executable, *sys.argv, f"{directory}/id"],

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A rank of Python waits for a lock in a C++ library: `watch` and `hang` show where, with tools of this machine."""
+"""A rank of Python waits for a lock in a C++ library, or sleeps in Python: `watch` and `hang` show where, with tools
+of this machine."""
 
 import json
 import os
@@ -18,12 +19,12 @@ PROGRAM = pathlib.Path(__file__).parent / "locked_ranks.py"
 IN_LOCK = re.compile(rf"Rank {LATE} \(process \d+\) was in .*mutex_lock.* < take_batch\b.* \(by [^)]*\b(eu-stack|gdb)\b")
 
 
-def start(setup, milliseconds, where):
+def start(setup, milliseconds, where, library="libwaiting_lock.so"):
     libraries = pathlib.Path(setup.ranks_program).parent.parent / "lib"
     folders = [setup.nccl_folder, libraries] if setup.nccl_folder else [libraries]
     return Job(setup, ranks=RANKS, timeout=200, RINGSIDE_JOB=f"locked-{os.getpid()}",
                PYTHONPATH=str(PACKAGE), LD_LIBRARY_PATH=":".join(map(str, folders)),
-               command=(sys.executable, str(PROGRAM), str(libraries / "libwaiting_lock.so"), str(RANKS), str(LATE),
+               command=(sys.executable, str(PROGRAM), "sleep" if library == "sleep" else str(libraries / library), str(RANKS), str(LATE),
                         str(milliseconds), where))
 
 
@@ -86,4 +87,22 @@ def locked(setup):
     job.kill()
 
 
-TESTS = {"nccl-locked": locked}
+def sleeping(setup):
+    """No tool of this machine is needed: the process itself shows its lines, or a py-spy that is here does."""
+    in_sleep = re.compile(rf"Rank {LATE} \(process \d+\) was in .*load_batch \(locked_ranks.py:\d+\).* \(by (py-spy|show_stacks);")
+    job = start(setup, 200, "loop", "sleep")
+    found, stacks = watch(setup, "--window", "2", "--hang-seconds", "60")
+    job.kill()
+    check(found["finding"] == "late" and found["ranks"] == [LATE] and len(stacks) == 1 and in_sleep.match(stacks[0]),
+          f"late: {found} {stacks}")
+    setup.start_anew("stuck")
+    job = start(setup, -1, "loop", "sleep")
+    found, stacks = watch(setup, "--hang-seconds", "2")
+    check(found["finding"] == "stuck" and found["idle_ranks"] == [LATE] , f"stuck: {found}")
+    said = setup.run_analyzer("hang", "--job", f"locked-{os.getpid()}", "--ring-dir", setup.rings, expected=(1,)).splitlines()
+    check(said[0].startswith(f"Rank {LATE} ") and in_sleep.match(said[1]), f"stuck: {said[:3]}")
+    print(said[1])
+    job.kill()
+
+
+TESTS = {"nccl-locked": locked, "nccl-sleeping": sleeping}
