@@ -266,13 +266,18 @@ TEST_CASE("absurd times neither overflow nor stop it") {
 }
 
 TEST_CASE("a defect of NCCL's release is named where all have joined, and only there") {
-  const auto defects = [](const std::string& release, std::uint32_t joined) {
-    constexpr std::uint32_t kRanks = 64;
+  const auto defects = [](const std::string& release, std::uint32_t joined,
+                          std::uint32_t ranks = 64, const std::string& function = "AllReduce",
+                          const char* gpu = nullptr) {
     TraceBuilder builder;
-    for (std::uint32_t rank = 0; rank < kRanks; ++rank) {
-      add_dump(builder, rank, kRanks).process.nccl_version = release;
+    for (std::uint32_t rank = 0; rank < ranks; ++rank) {
+      model::TraceFile& file = add_dump(builder, rank, ranks);
+      file.process.nccl_version = release;
+      if (gpu != nullptr) {
+        file.machines[0].gpus.emplace_back().name = gpu;
+      }
       if (rank < joined) {
-        add_stuck(builder, "AllReduce", 0);
+        add_stuck(builder, function, 0);
       }
     }
     const metrics::Hang hang = find(builder);
@@ -284,5 +289,11 @@ TEST_CASE("a defect of NCCL's release is named where all have joined, and only t
   CHECK(found.front().find("NCCL 2.28.9 mends it") != std::string::npos);
   CHECK(defects("2.28.9", 64).empty());
   CHECK(defects("2.28.7", 63).empty());
+  CHECK(defects("2.28.7", 63, 63).empty());
+  CHECK(defects("2.26.2", 96, 96, "AlltoAll").size() == 2);
+  CHECK(defects("2.26.5", 96, 96, "AlltoAll").size() == 1);
+  CHECK(defects("2.29.2", 8, 8, "AllReduce", "NVIDIA GB200").size() == 1);
+  CHECK(defects("2.29.3", 8, 8, "AllReduce", "NVIDIA GB200").empty());
+  CHECK(defects("2.29.2", 8, 8, "AllReduce", "NVIDIA H200").empty());
   CHECK(defects("unknown", 64).empty());
 }
