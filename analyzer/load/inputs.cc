@@ -19,6 +19,7 @@
 #include "analyzer/load/partial/partial_sections.h"
 #include "analyzer/load/source/byte_source.h"
 #include "analyzer/load/source/line_reader.h"
+#include "analyzer/model/joined.h"
 #include "ringside/trace_schema.h"
 
 namespace ringside::load {
@@ -188,14 +189,8 @@ void note_others(const fs::path& directory, std::vector<std::string> others, Inp
     return;
   }
   std::sort(others.begin(), others.end());
-  std::string names;
-  for (std::size_t i = 0; i < std::min(others.size(), kNamed); ++i) {
-    names += (i == 0 ? "" : ", ") + others[i];
-  }
-  inputs.notes.push_back(directory.string() + ": left out, since they are no dumps: " + names +
-                         (others.size() > kNamed
-                              ? " and " + std::to_string(others.size() - kNamed) + " more"
-                              : std::string()));
+  inputs.notes.push_back(directory.string() +
+                         ": left out, since they are no dumps: " + model::joined(others, kNamed));
 }
 
 // A pipe with a name may have nobody who writes, and would be waited for. So a command that reads

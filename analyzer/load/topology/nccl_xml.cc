@@ -75,8 +75,14 @@ struct Place {
   std::optional<std::int32_t> numa_node;
 };
 
-void add_gpu(const pugi::xml_node& node, const Place& place, model::TopologyHost& host,
-             std::string& error) {
+struct Found {
+  model::TopologyHost& host;
+  std::set<std::string>& sockets;  // names of interfaces
+  std::set<unsigned>& ranks;
+  std::string& error;
+};
+
+void add_gpu(const pugi::xml_node& node, const Place& place, const Found& found) {
   topology::Gpu gpu;
   gpu.index = number_of(node, "dev").value_or(0);
   gpu.pci = place.address;
@@ -87,11 +93,14 @@ void add_gpu(const pugi::xml_node& node, const Place& place, model::TopologyHost
   gpu.numa_node = place.numa_node;
   gpu.pcie_generation = place.generation;
   gpu.pcie_width = place.width;
-  add_links(node, gpu, error);
+  add_links(node, gpu, found.error);
   const auto rank = number_of(node, "rank");
-  host.labels.push_back(rank ? "rank " + std::to_string(*rank)
-                             : "GPU " + std::to_string(gpu.index));
-  host.machine.gpus.push_back(std::move(gpu));
+  if (rank && !found.ranks.insert(*rank).second) {
+    found.error = "GPU " + gpu.pci + " and one before it are both of rank " + std::to_string(*rank);
+  }
+  found.host.labels.push_back(rank ? "rank " + std::to_string(*rank)
+                                   : "GPU " + std::to_string(gpu.index));
+  found.host.machine.gpus.push_back(std::move(gpu));
 }
 
 // The ports of InfiniBand and RoCE adapters begin with 1, and an interface for sockets has 0.
@@ -109,24 +118,16 @@ void add_ports(const pugi::xml_node& nic, const Place& place, topology::Machine&
     port.pci = place.address;
     port.pci_path = place.path;
     port.numa_node = place.numa_node;
-    if (const auto speed = number_of(net, "speed")) {
-      port.rate_mbit_s = *speed;
-    }
+    port.rate_mbit_s = number_of(net, "speed");
     machine.ports.push_back(std::move(port));
   }
 }
-
-struct Found {
-  model::TopologyHost& host;
-  std::set<std::string>& sockets;  // names of interfaces
-  std::string& error;
-};
 
 void read_below(const pugi::xml_node& parent, const Place& place, int depth, const Found& found) {
   for (const pugi::xml_node& node : parent.children()) {
     const std::string_view name = node.name();
     if (name == "gpu") {
-      add_gpu(node, place, found.host, found.error);
+      add_gpu(node, place, found);
     } else if (name == "nic") {
       add_ports(node, place, found.host.machine, found.sockets);
     } else if (name == "pci" && depth < kMostDepth) {
@@ -170,6 +171,7 @@ std::optional<model::TopologyFile> read_nccl_xml(std::string_view text, std::str
   model::TopologyFile file;
   file.source = "NCCL's topology dump";
   std::set<std::string> sockets;
+  std::set<unsigned> ranks;
   const pugi::xml_node system = document.child("system");
   if (system.next_sibling("system")) {
     error = "it has several dumps, one behind the other: give a file of each";
@@ -178,9 +180,7 @@ std::optional<model::TopologyFile> read_nccl_xml(std::string_view text, std::str
   for (const pugi::xml_node& cpu : system.children("cpu")) {
     Place place;
     place.path = std::string("cpu") + cpu.attribute("numaid").value();
-    if (const auto number = number_of(cpu, "numaid")) {
-      place.numa_node = static_cast<std::int32_t>(*number);
-    }
+    place.numa_node = number_of(cpu, "numaid");
     const std::string name = std::string("host ") + cpu.attribute("host_hash").value();
     auto host = std::find_if(file.hosts.begin(), file.hosts.end(),
                              [&](const model::TopologyHost& one) { return one.name == name; });
@@ -188,7 +188,7 @@ std::optional<model::TopologyFile> read_nccl_xml(std::string_view text, std::str
       host = file.hosts.insert(host, model::TopologyHost());
       host->name = name;
     }
-    read_below(cpu, place, 0, {*host, sockets, error});
+    read_below(cpu, place, 0, {*host, sockets, ranks, error});
   }
   std::erase_if(file.hosts, [](const auto& host) { return host.machine.gpus.empty(); });
   if (!error.empty()) {

@@ -15,7 +15,9 @@ std::string_view root_of_xml(std::string_view text) {
   text = without_byte_order_mark(text);
   while (true) {
     text.remove_prefix(std::min(text.find_first_not_of(" \t\r\n"), text.size()));
+    const bool has_entities = text.starts_with("<!DOC") && text.find('[') < text.find('>');
     const std::string_view end = text.starts_with("<!--")                              ? "-->"
+                                 : has_entities                                        ? "]>"
                                  : text.starts_with("<?") || text.starts_with("<!DOC") ? ">"
                                                                                        : "";
     if (end.empty()) {
