@@ -63,6 +63,9 @@ std::string foreign_file_text(std::string_view first_bytes) {
       first_bytes.find(" NCCL INFO ") != first_bytes.npos) {
     return "a log of NCCL (NCCL_DEBUG), no trace, and is not read";
   }
+  if (first_bytes.find("\x1b[") != first_bytes.npos) {
+    return "text with the colours of a terminal, and is not read: write it without";
+  }
   return {};
 }
 

@@ -27,6 +27,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
+constexpr std::size_t kNamed = 3;  // of a list
+
 // Cheap: the full check of the first line is the loader's.
 bool begins_as_trace(const fs::path& path) {
   const std::string begin = first_bytes(path.string());
@@ -65,15 +67,13 @@ void leave_out_compressed_twins(Inputs& inputs) {
   constexpr std::string_view kEnding = ".gz";
   const std::vector<std::string> all = inputs.paths;
   std::erase_if(inputs.paths, [&](const std::string& path) {
-    if (!path.ends_with(kEnding)) {
-      return false;
+    const std::string twin = path.substr(0, path.rfind(kEnding));
+    const bool is_twin =
+        path.ends_with(kEnding) && std::binary_search(all.begin(), all.end(), twin);
+    if (is_twin) {
+      inputs.notes.push_back(path + ": the same as " + twin + ", compressed; left out");
     }
-    const std::string twin = path.substr(0, path.size() - kEnding.size());
-    if (!std::binary_search(all.begin(), all.end(), twin)) {
-      return false;
-    }
-    inputs.notes.push_back(path + ": the same as " + twin + ", compressed; left out");
-    return true;
+    return is_twin;
   });
 }
 
@@ -88,19 +88,20 @@ bool has_dumps(const fs::path& directory) {
   return false;
 }
 
-// The directory in this one that has traces, as `ringside demo` and runs below one directory leave
-// them; empty if there is none.
-std::string traces_below(const fs::path& directory) {
+// The directories in this one that have traces, as `ringside demo` and runs below one directory
+// leave them.
+std::set<std::string> traces_below(const fs::path& directory) {
+  std::set<std::string> found;
   std::error_code error;
   for (const auto& below : fs::directory_iterator(directory, error)) {
     for (const auto& file : fs::directory_iterator(below.path(), error)) {
       const std::string name = file.path().filename().string();
       if (name.starts_with("ringside.") || name.find(".pt.trace.json") != name.npos) {
-        return below.path().string();
+        found.insert(below.path().string());
       }
     }
   }
-  return {};
+  return found;
 }
 
 std::string nothing_there(const fs::path& directory, const DumpChoice& dumps) {
@@ -109,14 +110,15 @@ std::string nothing_there(const fs::path& directory, const DumpChoice& dumps) {
            "as nccl_trace_rank_7, and TORCH_FR_DUMP_TEMP_FILE says where PyTorch writes them";
   }
   if (!has_dumps(directory)) {
-    const std::string below = traces_below(directory);
+    const std::set<std::string> below = traces_below(directory);
     return std::string("no Ringside traces (*.json, *.json.gz)") +
            (dumps.takes_dumps ? ", and no dumps of PyTorch's Flight Recorder (nccl_trace_rank_7),"
                               : "") +
            " in this directory; " +
            (below.empty() ? "set RINGSIDE_DIR to it when running the job, or name the directory of "
                             "the traces"
-                          : "name " + below + ", which has some");
+                          : "name " + model::joined(below, kNamed) +
+                                (below.size() == 1 ? ", which has some" : ", which have some"));
   }
   return dumps.takes_dumps
              ? std::string(dumps.takes_others ? "no Ringside traces in this directory, and of"
@@ -184,7 +186,6 @@ void add_other(const fs::path& path, std::vector<std::string>& others) {
 
 // A file beside dumps that is none itself may be one that was cut to nothing, or was renamed.
 void note_others(const fs::path& directory, std::vector<std::string> others, Inputs& inputs) {
-  constexpr std::size_t kNamed = 3;
   if (others.empty()) {
     return;
   }

@@ -20,10 +20,6 @@ namespace {
 
 using replay::Spent;
 
-double percent(std::int64_t part_ns, std::int64_t whole_ns) {
-  return whole_ns > 0 ? 100 * static_cast<double>(part_ns) / static_cast<double>(whole_ns) : 0;
-}
-
 using Waits = std::map<std::pair<std::uint32_t, std::string>, std::int64_t>;
 
 std::optional<std::int64_t> wait_of(const Waits& waits_ns, const metrics::RankOverlap& rank) {
@@ -47,7 +43,7 @@ Table overlap_table(const metrics::Overlap& overlap, const Waits& waits_ns) {
                    {"span_ns", "from first to last", Shown::kDuration, known(&Rank::span_ns)},
                    {"busy_ns", "communicating", Shown::kDuration, known(&Rank::busy_ns)},
                    {"busy_percent", "of that", Shown::kNumber, "%", 1,
-                    known([](auto& rank) { return percent(rank.busy_ns, rank.span_ns); })},
+                    known([](auto& rank) { return percent_of(rank.busy_ns, rank.span_ns); })},
                    {"waiting_ns", "waiting", Shown::kDuration,
                     known([&](const Rank& rank) { return wait_of(waits_ns, rank); })},
                    {"together_ns", "two at once", Shown::kDuration, known(&Rank::together_ns)},
@@ -92,7 +88,7 @@ Table kinds_table(const replay::CriticalPath& path, const replay::Job& job,
        {"times", "times", Shown::kInteger, [](auto& one) { return one.second.times; }},
        {"spent_ns", "time", Shown::kDuration, [](auto& one) { return one.second.spent_ns; }},
        {"spent_percent", "of the path", Shown::kNumber, "%", 1,
-        [&](auto& one) { return percent(one.second.spent_ns, path.length_ns); }}});
+        [&](auto& one) { return percent_of(one.second.spent_ns, path.length_ns); }}});
 }
 
 Table parts_table(const replay::CriticalPath& path, const replay::Job& job,
@@ -156,7 +152,7 @@ Table ranks_table(const replay::CriticalPath& path, const replay::RunReplay& run
        {"after_call_ns", "after its calls", Shown::kDuration, spent(Spent::kAfterCall)},
        {"transfer_ns", "transfer", Shown::kDuration, spent(Spent::kTransfer)},
        {"path_percent", "of the path", Shown::kNumber, "%", 1,
-        [&](auto rank) { return percent(all_of(rank), path.length_ns); }},
+        [&](auto rank) { return percent_of(all_of(rank), path.length_ns); }},
        {"cost_percent", "costs", Shown::kNumber, "% of wall time", 1,
         [&](auto rank) {
           const auto& slow = run.slow().ranks[rank];
@@ -189,7 +185,7 @@ void add_exposed(const model::Traces& traces, const std::vector<match::KinetoFil
   }
   document.sentences.push_back("Of " + human_duration(communicating_ns) +
                                " of communication in the profiles, " + human_duration(exposed_ns) +
-                               " (" + fixed(percent(exposed_ns, communicating_ns), 1) +
+                               " (" + fixed(percent_of(exposed_ns, communicating_ns), 1) +
                                " %) are exposed: the GPU computed nothing meanwhile.");
   const auto process = [&](auto* one) -> auto& {
     return traces.files[one->file].process;
@@ -206,9 +202,9 @@ void add_exposed(const model::Traces& traces, const std::vector<match::KinetoFil
         [](auto* one) { return one->gpu.communicating_ns; }},
        {"exposed_ns", "exposed", Shown::kDuration, own_ns},
        {"exposed_percent", "of the span", Shown::kNumber, "%", 1,
-        [&](auto* one) { return percent(own_ns(one), one->gpu.span_ns); }},
+        [&](auto* one) { return percent_of(own_ns(one), one->gpu.span_ns); }},
        {"overlapped_percent", "overlapped", Shown::kNumber, "% of communicating", 1,
-        [](auto* one) { return percent(one->gpu.both_ns, one->gpu.communicating_ns); }}}));
+        [](auto* one) { return percent_of(one->gpu.both_ns, one->gpu.communicating_ns); }}}));
 }
 
 }  // namespace
@@ -238,7 +234,7 @@ Document overlap_document(const metrics::Overlap& overlap, const replay::Replays
         std::string("Over all ranks, ") +
         (all.without_times > 0 ? "as far as times are known, " : "") + "operations ran in " +
         human_duration(all.busy_ns) + " of " + human_duration(all.span_ns) + " (" +
-        fixed(percent(all.busy_ns, all.span_ns), 1) + " %)" + waited +
+        fixed(percent_of(all.busy_ns, all.span_ns), 1) + " %)" + waited +
         (all.together_ns == 0 ? ". No two communicators had operations at the same time."
                               : ". In " + human_duration(all.together_ns) +
                                     " those of several communicators ran at once."));
@@ -253,7 +249,8 @@ Document overlap_document(const metrics::Overlap& overlap, const replay::Replays
     return [&, side](const Pair& pair) { return label_of(matches.communicators[pair.*side]); };
   };
   const auto share = [&](std::uint32_t Pair::*side) {
-    return [&, side](const Pair& pair) { return percent(pair.together_ns, busy_ns(pair.*side)); };
+    return
+        [&, side](const Pair& pair) { return percent_of(pair.together_ns, busy_ns(pair.*side)); };
   };
   document.tables.push_back(table_of(
       "pairs", "Communicators at the same time, over all ranks", overlap.pairs,
@@ -290,7 +287,7 @@ Document critical_path_document(replay::RunReplay* run, const model::Traces& tra
   }
   const auto part = [&](Spent kind) {
     const std::int64_t spent_ns = path.spent_ns[static_cast<std::size_t>(kind)];
-    return human_duration(spent_ns) + " (" + fixed(percent(spent_ns, path.length_ns), 1) + " %)";
+    return human_duration(spent_ns) + " (" + fixed(percent_of(spent_ns, path.length_ns), 1) + " %)";
   };
   const auto operations = static_cast<std::uint64_t>(
       std::count_if(path.parts.begin(), path.parts.end(),

@@ -526,6 +526,9 @@ def cases():
         "profiles-behind-metadata": ("stragglers profiles", behind_metadata(files(ranks=2, slow=1, slower=1.5))),
         "profiles-below": ("summary logs", {
             path.replace("profiles/", "logs/run/"): text for path, text in files(ranks=2).items()}),
+        "profiles-without-kernels-path": ("critical-path ../profiles-without-kernels/profiles", {}),
+        "profiles-below-each": ("stragglers logs", {
+            path.replace("profiles/node", "logs/rank").replace("_", "/"): text for path, text in files(ranks=2).items()}),
         "profiles-graphs": ("stragglers profiles", graphs()),
         "profiles-kernels-of-others": ("stragglers profiles", kernels_of_others()),
         "profiles-pipeline": ("summary profiles", pipeline()),

@@ -41,25 +41,17 @@ std::optional<metrics::MeshKind> kind_named(const std::string& name) {
 // of nvidia-smi may be in a longer report, and traces begin as JSON does.
 std::string text_of_topology(const std::string& path) {
   constexpr std::size_t kBegin = std::size_t{1} << 20;
+  constexpr std::size_t kMost = std::size_t{256} << 20;
   std::error_code error;
   if (!std::filesystem::is_regular_file(path, error)) {
     return {};
   }
-  std::string text = load::first_bytes(path, kBegin);
+  const std::string text = load::first_bytes(path, kBegin);
   const bool is_json = text.starts_with('{') || (text.starts_with('[') && text.find('{') < 8);
   if (is_json || !load::topology_format(text)) {
     return {};
   }
-  load::ByteSource source;
-  if (source.open(path)) {
-    return text;
-  }
-  text.clear();
-  std::string part(kBegin, '\0');
-  while (const std::size_t got = source.read(part.data(), part.size())) {
-    text.append(part, 0, got);
-  }
-  return text;
+  return load::first_bytes(path, kMost);
 }
 
 ExitStatus run_on_file(const TopologyOptions& options, const std::string& text) {

@@ -5,6 +5,7 @@
 #include <array>
 #include <cctype>
 #include <cmath>
+#include <initializer_list>
 #include <map>
 #include <set>
 #include <simdjson.h>
@@ -13,6 +14,7 @@
 #include "analyzer/load/json/dom_value.h"
 #include "analyzer/load/json/parse_number.h"
 #include "analyzer/load/source/byte_source.h"
+#include "analyzer/load/source/plain_text.h"
 #include "plugin/assemble/message_bytes.h"
 
 namespace ringside::load {
@@ -80,26 +82,18 @@ Tokens tokens_of(std::string_view line) {
   }
 }
 
-// "nThread 1 nGpus 8 minBytes 8"
-bool has_parameters(std::string_view text) {
-  for (std::size_t at = text.find("nThread "); at != text.npos;
-       at = text.find("nThread ", at + 1)) {
-    const std::string_view line = text.substr(at, text.find('\n', at) - at);
-    if (line.find("minBytes ") != line.npos) {
+// Whether a line has all of these, in this order.
+bool has_line(std::string_view text, std::initializer_list<std::string_view> parts) {
+  while (!text.empty()) {
+    const std::string_view line = text.substr(0, text.find('\n'));
+    std::size_t at = 0;
+    for (const std::string_view part : parts) {
+      at = line.find(part, at);
+    }
+    if (at != line.npos) {
       return true;
     }
-  }
-  return false;
-}
-
-// "#  size  count  type  redop  root  time  algbw  busbw  #wrong", which an excerpt has, too.
-bool has_columns(std::string_view text) {
-  for (std::size_t at = text.find(" busbw "); at != text.npos; at = text.find(" busbw ", at + 1)) {
-    const std::string_view before = text.substr(0, at);
-    const std::string_view line = before.substr(before.rfind('\n') + 1);
-    if (line.find('#') < line.find(" size ") && line.find(" algbw ") != line.npos) {
-      return true;
-    }
+    text.remove_prefix(std::min(line.size() + 1, text.size()));
   }
   return false;
 }
@@ -124,7 +118,7 @@ class TestReader {
     const std::size_t mark = text.find('#');
     const bool is_comment = mark != text.npos;
     const Tokens words = tokens_of(is_comment ? text.substr(mark + 1) : text);
-    if (has_parameters(text)) {
+    if (has_line(text, {"nThread ", "minBytes "})) {
       begin_test();
     } else if (is_comment && has(words, "Rank") && has(words, "Pid")) {
       const auto group = std::find(words.begin(), words.end(), "Group");
@@ -224,8 +218,7 @@ class TestReader {
          "out");
     note(uneven_, " result is", " results are",
          " of communicators of different sizes, of one rank, or whose ranks are not all listed; "
-         "left "
-         "out");
+         "left out");
     if (tests_.results.empty() && tests_.notes.empty()) {
       tests_.notes.push_back(std::string(path_) +
                              ": there is a test, and no line of columns (size, busbw) with results "
@@ -449,7 +442,8 @@ bool is_rccl(std::string_view text) {
 }  // namespace
 
 bool has_nccl_tests(std::string_view text) {
-  return has_parameters(text) || has_columns(text) || is_json(text) || is_rccl(text);
+  return has_line(text, {"nThread ", "minBytes "}) ||
+         has_line(text, {"#", " size ", " algbw ", " busbw "}) || is_json(text) || is_rccl(text);
 }
 
 NcclTests read_nccl_tests(std::string_view text, std::string_view path) {
@@ -460,33 +454,19 @@ NcclTests read_nccl_tests(std::string_view text, std::string_view path) {
   }
   const bool is_of_rccl = is_rccl(text);
   while (!text.empty()) {
-    const std::size_t end = std::min(text.find('\n'), text.size());
-    const std::string_view line = text.substr(0, end);
+    const std::string_view line = text.substr(0, text.find('\n'));
     is_of_rccl ? reader.rccl_line(line) : reader.line(line);
-    text.remove_prefix(std::min(end + 1, text.size()));
+    text.remove_prefix(std::min(line.size() + 1, text.size()));
   }
   return reader.finish();
 }
 
 std::optional<std::string> text_of_nccl_tests(const std::string& path) {
   constexpr std::size_t kMost = std::size_t{64} << 20;
-  constexpr std::size_t kPart = std::size_t{1} << 20;
-  ByteSource source;
-  if (source.open(path)) {
-    return std::nullopt;
-  }
-  std::string text;
-  for (std::size_t used = 0; used <= kMost; used = text.size()) {
-    text.resize(used + kPart);
-    text.resize(used + source.read(text.data() + used, kPart));
-    if (used == 0 && (text.starts_with('[') && text.find("\"ringside_trace\"") < kPart)) {
-      return std::nullopt;
-    }
-    if (text.size() == used) {
-      return has_nccl_tests(text) ? std::optional(std::move(text)) : std::nullopt;
-    }
-  }
-  return std::nullopt;
+  const bool is_trace = first_bytes(path).find("\"ringside_trace\"") != std::string::npos;
+  const std::string text = is_trace ? std::string() : first_bytes(path, kMost + 1);
+  return text.size() <= kMost && has_nccl_tests(text) ? std::optional(plain_text(text))
+                                                      : std::nullopt;
 }
 
 }  // namespace ringside::load

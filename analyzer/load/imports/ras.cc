@@ -14,6 +14,7 @@
 #include "analyzer/load/json/dom_value.h"
 #include "analyzer/load/json/json_error.h"
 #include "analyzer/load/source/byte_source.h"
+#include "analyzer/load/source/plain_text.h"
 #include "analyzer/model/numbers_in.h"
 
 namespace ringside::load {
@@ -168,9 +169,7 @@ std::string read_text(std::string_view text, model::Ras& ras) {
         ras.lines.emplace_back(line);
       }
     }
-    const std::size_t last = line.find_last_of(' ');
-    has_trouble = has_trouble || (last < line.size() && line.substr(last + 1) == "MISMATCH") ||
-                  (last < line.size() && line.substr(last + 1) == "INCOMPLETE");
+    has_trouble = has_trouble || line.ends_with(" MISMATCH") || line.ends_with(" INCOMPLETE");
     const std::string_view row = line.substr(std::min(line.find_first_not_of(' '), line.size()));
     if (!has_headings && row.find(" ABORT ") != row.npos && row.front() >= '0' &&
         row.front() <= '9') {
@@ -196,8 +195,7 @@ model::RasDiagnostic read_diagnostic(std::string_view text) {
   if (const std::size_t at = text.find(kComm); at < text.size()) {
     const std::string_view hash = text.substr(at + kComm.size());
     diagnostic.hash =
-        "0x" + std::string(hash.substr(
-                   0, std::min(hash.find_first_not_of("0123456789abcdef"), hash.size())));
+        "0x" + std::string(hash.substr(0, hash.find_first_not_of("0123456789abcdef")));
   }
   for (const std::string_view begin : {"rank(s) ", "srcRank=", "dstRank="}) {
     const std::size_t at = text.find(begin);
@@ -253,21 +251,15 @@ std::string_view from_begin(std::string_view text) {
   return {};
 }
 
-std::string without_returns(std::string_view text) {
-  std::string plain(text);
-  std::erase(plain, '\r');
-  return plain;
-}
-
 }  // namespace
 
 bool begins_as_ras(std::string_view bytes) {
   return bytes.substr(0, bytes.find('\n')).find(kDiagnostics) != bytes.npos ||
-         !from_begin(without_returns(bytes)).empty();
+         !from_begin(plain_text(bytes)).empty();
 }
 
 std::string read_ras(std::string_view text, model::Ras& ras) {
-  const std::string plain = without_returns(text);
+  const std::string plain = plain_text(text);
   const std::string_view begin = from_begin(plain);
   if (begin.starts_with(kTextBegin)) {
     return read_text(begin, ras);
@@ -285,15 +277,10 @@ std::string load_ras(const std::string& path, model::Ras& ras) {
   if (const auto error = source.open(path)) {
     return "cannot be read: " + *error;
   }
-  std::string text;
-  std::string part(std::size_t{1} << 16, '\0');
-  while (const std::size_t got = source.read(part.data(), part.size())) {
-    text.append(part, 0, got);
-    if (text.size() > kMostBytes) {
-      return "larger than 256 MiB: no answer of RAS is";
-    }
-  }
-  return source.error() ? "cannot be read: " + *source.error() : read_ras(text, ras);
+  const std::string text = source.text(kMostBytes + 1);
+  return source.error()             ? "cannot be read: " + *source.error()
+         : text.size() > kMostBytes ? "larger than 256 MiB: no answer of RAS is"
+                                    : read_ras(text, ras);
 }
 
 std::vector<std::string> find_ras(const std::vector<std::string>& paths) {

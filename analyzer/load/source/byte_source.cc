@@ -145,18 +145,21 @@ std::size_t ByteSource::inflate_some(char* text, std::size_t size) {
   return wanted - stream.avail_out;
 }
 
+std::string ByteSource::text(std::size_t most) {
+  constexpr std::size_t kPart = std::size_t{1} << 20;
+  std::string text;
+  for (std::size_t got = 1; got != 0 && text.size() < most;) {
+    const std::size_t before = text.size();
+    text.resize(std::min(most, before + kPart));
+    got = read(text.data() + before, text.size() - before);
+    text.resize(before + got);
+  }
+  return text;
+}
+
 std::string first_bytes(const std::string& path, std::size_t most) {
   ByteSource source;
-  if (source.open(path)) {
-    return {};
-  }
-  std::string bytes(most, '\0');
-  std::size_t size = 0;
-  for (std::size_t got = 1; got != 0 && size < bytes.size(); size += got) {
-    got = source.read(bytes.data() + size, bytes.size() - size);
-  }
-  bytes.resize(size);
-  return bytes;
+  return source.open(path) ? std::string() : source.text(most);
 }
 
 }  // namespace ringside::load

@@ -26,6 +26,9 @@ class ByteSource {
   /// error() says which. All bytes that could be read have been given by then.
   std::size_t read(char* text, std::size_t size);
 
+  /// Reads the rest of the text, `most` bytes at most.
+  std::string text(std::size_t most);
+
   const std::optional<std::string>& error() const { return error_; }
   bool is_compressed() const { return inflater_ != nullptr; }
 

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "analyzer/load/json/parse_number.h"
+#include "analyzer/load/source/plain_text.h"
 #include "analyzer/load/topology/topology_file.h"
 
 namespace ringside::load {
@@ -41,30 +42,6 @@ bool is_one_of(const std::array<std::string_view, kCount>& all, std::string_view
 std::optional<std::uint32_t> numbered(std::string_view text, std::string_view name) {
   return text.starts_with(name) ? parse_number<std::uint32_t>(text.substr(name.size()))
                                 : std::nullopt;
-}
-
-// The header is underlined on a terminal. Logs write the escape in many ways, or drop it.
-std::string without_escapes(std::string_view text) {
-  constexpr std::array<std::string_view, 9> kEscapes = {
-      "\x1b", "^[", "\\033", "\\x1b", "\\x1B", "\\e", "\\u001b", "#033", "\xe2\x90\x9b"};
-  text = without_byte_order_mark(text);
-  std::string plain;
-  for (std::size_t at = 0; at < text.size(); ++at) {
-    const std::size_t end =
-        text[at] == '[' ? text.find_first_not_of("0123456789;", at + 1) : text.npos;
-    if (end == text.npos || (text[end] != 'm' && text[end] != 'K')) {
-      plain += text[at];
-      continue;
-    }
-    for (const std::string_view escape : kEscapes) {
-      if (std::string_view(plain).ends_with(escape)) {
-        plain.resize(plain.size() - escape.size());
-        break;
-      }
-    }
-    at = end;
-  }
-  return plain;
 }
 
 // The lines of each label ("node1:") together, if all lines have one: pdsh and mpirun write those
@@ -398,7 +375,7 @@ bool is_pci_only(std::span<const Word> above, std::span<const Word> below,
 }  // namespace
 
 bool has_nvidia_smi(std::string_view text) {
-  const std::string plain = without_escapes(text);
+  const std::string plain = plain_text(text);
   return next_header(words_of(plain), 0).has_value();
 }
 
@@ -409,7 +386,7 @@ std::optional<model::TopologyFile> read_nvidia_smi(std::string_view text, std::s
         "(NCCL_TOPO_DUMP_FILE)";
     return std::nullopt;
   }
-  const std::string plain = with_labels_together(without_escapes(text));
+  const std::string plain = with_labels_together(plain_text(text));
   const Words words = words_of(plain);
   model::TopologyFile file;
   file.source = "nvidia-smi topo -m";

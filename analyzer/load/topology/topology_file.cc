@@ -3,12 +3,9 @@
 
 #include <algorithm>
 
-namespace ringside::load {
+#include "analyzer/load/source/plain_text.h"
 
-std::string_view without_byte_order_mark(std::string_view text) {
-  constexpr std::string_view kMark = "\xef\xbb\xbf";
-  return text.substr(text.starts_with(kMark) ? kMark.size() : 0);
-}
+namespace ringside::load {
 
 // A byte order mark, a declaration and comments may be before the root.
 std::string_view root_of_xml(std::string_view text) {

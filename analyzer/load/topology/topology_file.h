@@ -24,8 +24,6 @@ std::optional<TopologyFormat> topology_format(std::string_view text);
 std::optional<model::TopologyFile> read_topology_text(std::string_view text, TopologyFormat format,
                                                       std::string& error);
 
-std::string_view without_byte_order_mark(std::string_view text);
-
 /// The name of the root of a text that begins as XML; empty if it does not.
 std::string_view root_of_xml(std::string_view text);
 

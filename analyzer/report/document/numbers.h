@@ -31,6 +31,11 @@ bool look_alike(const std::set<std::uint64_t>& sizes_bytes);
 /// "71.2" of percent; a small one is not 0 ("<0.1"), and one that is not finite is "?".
 std::string small_percent(double percent);
 
+/// 0 of nothing.
+inline double percent_of(std::int64_t part, std::int64_t whole) {
+  return whole > 0 ? 100 * static_cast<double>(part) / static_cast<double>(whole) : 0;
+}
+
 /// The text as a sentence begins.
 std::string capitalised(std::string text);
 

@@ -4,11 +4,13 @@
 #include <algorithm>
 #include <array>
 #include <map>
+#include <ranges>
 #include <tuple>
 #include <utility>
 
 #include "analyzer/match/verdict/describe.h"
 #include "analyzer/metrics/rows/rows.h"
+#include "analyzer/model/joined.h"
 #include "analyzer/report/document/columns.h"
 #include "analyzer/report/document/numbers.h"
 #include "analyzer/report/kineto/step_text.h"
@@ -29,10 +31,6 @@ using metrics::StepWait;
 
 constexpr std::array<std::string_view, metrics::kPathKinds> kKindKeys = {
     "kernel", "copy", "operator", "launch", "communication", "data_loader", "idle", "unknown"};
-
-double percent_of(std::int64_t part_ns, std::int64_t whole_ns) {
-  return whole_ns > 0 ? 100 * static_cast<double>(part_ns) / static_cast<double>(whole_ns) : 0;
-}
 
 std::string share_text(std::int64_t part_ns, std::int64_t whole_ns) {
   return human_duration(part_ns) + " (" + fixed(percent_of(part_ns, whole_ns), 1) + " %)";
@@ -84,11 +82,23 @@ class Maker {
 
   Document make() {
     Document document{"critical-path"};
+    std::map<std::string, bool> has_gpu;  // by rank, which may have several profiles
+    for (std::uint32_t i = 0; i < graphs_.size(); ++i) {
+      if (const metrics::RankGraph& graph = graphs_[i].graph; !graph.steps.empty()) {
+        has_gpu[rank_of(i)] |= graph.has_gpu;
+      }
+    }
+    const bool is_any = std::erase_if(has_gpu, [](const auto& one) { return one.second; }) > 0;
+    document.is_open = is_any && !has_gpu.empty();
+    if (document.is_open) {
+      document.sentences.push_back(
+          "The path is not known where it is on " + model::joined(std::views::keys(has_gpu), 3) +
+          ", of which there are no kernels: record all ranks with ProfilerActivity.CUDA.");
+    }
     add_sentences(document.sentences);
-    const bool has_gpu =
-        std::any_of(graphs_.begin(), graphs_.end(),
-                    [](const ProcessGraph& process) { return process.graph.has_gpu; });
-    if (!has_gpu) {
+    if (!is_any) {
+      document.notes.emplace_back(
+          "no profile has work of a GPU: what that computes, and who waits for it, is unknown");
       // The path does not show what the CPU waited for.
       for (std::string& one : step_wait_sentences(waits_, graphs_, facts_)) {
         document.sentences.push_back(std::move(one));
@@ -513,19 +523,12 @@ class Maker {
           "they each gain; where ranks came within that time of each other, the path may be "
           "another rank's");
     }
-    std::size_t without_gpu = 0;
     std::map<std::uint32_t, bool> has_steps;  // by file: a rank may have several profiles
     for (const ProcessGraph& process : graphs_) {
-      without_gpu += !process.graph.has_gpu && !process.graph.steps.empty() ? 1 : 0;
       has_steps[process.file] |= !process.graph.steps.empty();
     }
     const auto without_profile = std::count_if(has_steps.begin(), has_steps.end(),
                                                [](const auto& one) { return !one.second; });
-    if (without_gpu > 0) {
-      notes.push_back(
-          "Profiles without work of a GPU: " + std::to_string(without_gpu) +
-          ". Neither what the GPU computes nor how long the CPU waits for it is known there");
-    }
     if (without_profile > 0) {
       notes.push_back(counted(static_cast<std::uint64_t>(without_profile), "rank") +
                       (without_profile == 1 ? " has" : " have") +

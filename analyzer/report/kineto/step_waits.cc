@@ -63,10 +63,10 @@ Table step_waits_table(const std::vector<metrics::WaitPath>& waits,
   table.gives_way = {"communicator", "was_in_ns"};
   for (const metrics::WaitPath& path : waits) {
     const WaitTexts texts = texts_of(path, graphs, facts);
-    const auto cell = [](const std::string& text) { return text.empty() ? Cell() : Cell(text); };
     table.rows.push_back({texts.operation, texts.communicator, texts.by, path.length_ns(),
-                          texts.waits_for, cell(texts.was_in),
-                          texts.was_in.empty() ? Cell() : Cell(texts.was_in_ns), cell(texts.line)});
+                          texts.waits_for, text_cell(texts.was_in),
+                          texts.was_in.empty() ? Cell() : Cell(texts.was_in_ns),
+                          text_cell(texts.line)});
   }
   return table;
 }

@@ -172,11 +172,6 @@ std::vector<std::pair<GroupKey, Waited>> waited_by_group(const Replays& replays,
   return groups;
 }
 
-double share_percent(std::int64_t part_ns, std::int64_t all_ns) {
-  return 100 * static_cast<double>(part_ns) /
-         static_cast<double>(std::max<std::int64_t>(all_ns, 1));
-}
-
 Table groups_table(metrics::RowsBy by, const std::vector<std::pair<GroupKey, Waited>>& groups,
                    std::int64_t all_ns) {
   const auto [key, title] = [&]() -> std::pair<const char*, const char*> {
@@ -197,7 +192,7 @@ Table groups_table(metrics::RowsBy by, const std::vector<std::pair<GroupKey, Wai
         [](auto& one) { return one.second.kernels; }},
        {"waited_ns", "waited", Shown::kDuration, [](auto& one) { return one.second.waited_ns; }},
        {"wait_share_percent", "waiting", Shown::kNumber, "% of all",
-        [&](auto& one) { return share_percent(one.second.waited_ns, all_ns); }}});
+        [&](auto& one) { return percent_of(one.second.waited_ns, all_ns); }}});
 }
 
 }  // namespace
@@ -275,7 +270,7 @@ void add_waits_by(const Replays& replays, const model::Traces& traces,
     const bool is_line = by == metrics::RowsBy::kCaller;
     document.sentences.push_back(
         function + (is_line ? " from " : std::string(" of ") + group_column(by).title + ' ') +
-        group + ": " + fixed(share_percent(groups.front().second.waited_ns, waited_ns), 0) +
+        group + ": " + fixed(percent_of(groups.front().second.waited_ns, waited_ns), 0) +
         " % of all waiting.");
   }
   document.tables.push_back(groups_table(by, groups, waited_ns));
