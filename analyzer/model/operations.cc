@@ -278,8 +278,7 @@ CallIdentity Operations::call(std::size_t index) const {
 }
 
 bool Operations::may_have_sampled_out() const {
-  return std::any_of(shapes_.begin(), shapes_.end(),
-                     [](const Shape& shape) { return shape.sampled_out; });
+  return std::ranges::any_of(shapes_, &Shape::sampled_out);
 }
 
 bool Operations::may_have_callers() const {
@@ -288,8 +287,7 @@ bool Operations::may_have_callers() const {
 }
 
 bool Operations::may_have_in_flight() const {
-  return std::any_of(shapes_.begin(), shapes_.end(),
-                     [](const Shape& shape) { return shape.in_flight; });
+  return std::ranges::any_of(shapes_, &Shape::in_flight);
 }
 
 Operation Operations::operation_of(const Shape& shape) {

@@ -44,13 +44,17 @@ class PackedTable {
     }
   }
 
-  /// Replaces a row. This takes as long as all rows of a block.
+  /// Replaces a row. This takes as long as all rows of a block where its columns are too narrow.
   void set(std::size_t index, const Row& row) {
     if (index / kBlockRows == blocks_.size()) {
       tail_[index % kBlockRows] = row;
       return;
     }
     Block& block = blocks_[index / kBlockRows];
+    write(block, index % kBlockRows, row);
+    if (read(block, index % kBlockRows, std::make_index_sequence<kColumns>()) == row) {
+      return;
+    }
     std::vector<Row> rows;
     for (std::size_t i = 0; i < kBlockRows; ++i) {
       rows.push_back(read(block, i, std::make_index_sequence<kColumns>()));
@@ -102,8 +106,7 @@ class PackedTable {
     }
   }
 
-  /// Begins to bring a row into this core's cache: first what tells where it is, and then, some
-  /// time later, the row. Does nothing to the numbers.
+  /// Begins to bring a row into this core's cache: where it is, and, some time later, the row.
   void fetch_place(std::size_t index) const {
     if (index / kBlockRows < blocks_.size()) {
       const auto* const place = reinterpret_cast<const std::byte*>(&blocks_[index / kBlockRows]);
@@ -354,32 +357,31 @@ class PackedTable {
       measure(rows, i, block.columns[i]);
     }
     lay_out(rows.size(), block);
-    if (block.row_bits == 0) {
-      std::memcpy(block.bytes.data(), rows.data(), rows.size_bytes());
-      return block;
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+      write(block, i, rows[i]);
     }
-    std::byte* out = block.bytes.data();
-    std::uint64_t word = 0;  // is written once it is full
-    unsigned filled = 0;     // bits of it
-    for (const Row& row : rows) {
-      for (std::size_t i = 0; i < kColumns; ++i) {
-        const Column& column = block.columns[i];
-        const std::uint64_t code = row[i] == kAbsent
-                                       ? all_ones(column.bits)
-                                       : static_cast<std::uint64_t>(difference(row, i)) -
-                                             static_cast<std::uint64_t>(column.least);
-        word |= code << filled;
-        filled += column.bits;
-        if (filled >= 64) {
-          std::memcpy(out, &word, sizeof(word));
-          out += sizeof(word);
-          filled -= 64;
-          word = filled == 0 ? 0 : code >> (column.bits - filled);
-        }
-      }
-    }
-    std::memcpy(out, &word, sizeof(word));
     return block;
+  }
+
+  // Numbers that do not fit their columns come out as others.
+  static void write(Block& block, std::size_t index, const Row& row) {
+    if (block.row_bits == 0) {
+      std::memcpy(block.bytes.data() + index * sizeof(row), row.data(), sizeof(row));
+      return;
+    }
+    for (std::size_t i = 0; i < kColumns; ++i) {
+      const Column& column = block.columns[i];
+      const std::size_t at_bit = index * block.row_bits + column.offset_bits;
+      std::uint64_t word = 0;
+      std::memcpy(&word, block.bytes.data() + at_bit / 8, sizeof(word));
+      const std::uint64_t mask = all_ones(column.bits);
+      const std::uint64_t code = row[i] == kAbsent
+                                     ? mask
+                                     : static_cast<std::uint64_t>(difference(row, i)) -
+                                           static_cast<std::uint64_t>(column.least);
+      word = (word & ~(mask << (at_bit % 8))) | (code & mask) << (at_bit % 8);
+      std::memcpy(block.bytes.data() + at_bit / 8, &word, sizeof(word));
+    }
   }
 
   std::vector<Block> blocks_;

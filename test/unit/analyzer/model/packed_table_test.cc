@@ -55,8 +55,10 @@ TEST_CASE("a packed table gives back any rows, also replaced ones") {
     for (const Table::Row& row : rows) {
       table.push_back(row);
     }
-    for (const Table::Row& row : draw_rows(random, rows.empty() ? 0 : 5)) {
+    const auto others = draw_rows(random, rows.empty() ? 0 : 5);
+    for (std::size_t i = 0; i < 3 * others.size(); ++i) {
       const std::size_t at = random() % rows.size();
+      const Table::Row row = i % 3 == 0 ? others[i / 3] : rows[random() % rows.size()];
       table.set(at, row);
       rows[at] = row;
     }
