@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <map>
-#include <ranges>
+#include <set>
 #include <tuple>
 #include <utility>
 
@@ -82,21 +82,21 @@ class Maker {
 
   Document make() {
     Document document{"critical-path"};
-    std::map<std::string, bool> has_gpu;  // by rank, which may have several profiles
+    std::set<std::string> with_gpu, without_gpu;  // ranks, which may have several profiles
     for (std::uint32_t i = 0; i < graphs_.size(); ++i) {
       if (const metrics::RankGraph& graph = graphs_[i].graph; !graph.steps.empty()) {
-        has_gpu[rank_of(i)] |= graph.has_gpu;
+        (graph.has_gpu ? with_gpu : without_gpu).insert(rank_of(i));
       }
     }
-    const bool is_any = std::erase_if(has_gpu, [](const auto& one) { return one.second; }) > 0;
-    document.is_open = is_any && !has_gpu.empty();
+    std::erase_if(without_gpu, [&](const std::string& one) { return with_gpu.contains(one); });
+    document.is_open = !with_gpu.empty() && !without_gpu.empty();
     if (document.is_open) {
       document.sentences.push_back(
-          "The path is not known where it is on " + model::joined(std::views::keys(has_gpu), 3) +
+          "The path is not known where it is on " + model::joined(without_gpu, 3) +
           ", of which there are no kernels: record all ranks with ProfilerActivity.CUDA.");
     }
     add_sentences(document.sentences);
-    if (!is_any) {
+    if (with_gpu.empty()) {
       document.notes.emplace_back(
           "no profile has work of a GPU: what that computes, and who waits for it, is unknown");
       // The path does not show what the CPU waited for.
