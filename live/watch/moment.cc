@@ -64,7 +64,7 @@ std::optional<std::int64_t> by_the_clock(const std::string& text, std::int64_t n
   if (!std::regex_match(text, parts, pattern)) {
     return std::nullopt;
   }
-  const auto number = [&](int part) { return std::atoll(parts[part].str().c_str()); };
+  const auto number = [&](std::size_t part) { return std::atoll(parts[part].str().c_str()); };
   const auto fraction = (parts[kFraction].str() + "000000000").substr(0, 9);
   const std::int64_t time_ns =
       ((number(kHours) * 60 + number(kMinutes)) * 60 + number(kSeconds)) * kSecond_ns +
