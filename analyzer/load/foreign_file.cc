@@ -44,8 +44,8 @@ std::string foreign_file_text(std::string_view first_bytes) {
   if (first_bytes.starts_with("\xff\xfe") || first_bytes.starts_with("\xfe\xff")) {
     return "text in UTF-16, as PowerShell writes it, and is not read: write it in UTF-8";
   }
-  if (first_bytes.find("Link 0: ") != first_bytes.npos &&
-      first_bytes.find(" GB/s") != first_bytes.npos) {
+  if (first_bytes.find("(UUID: GPU-") != first_bytes.npos &&
+      first_bytes.find(" Link ") != first_bytes.npos) {
     return "what `nvidia-smi nvlink` prints, and is not read: `nvidia-smi topo -m` is";
   }
   if (first_bytes.find("LINK TYPE TABLE:") != first_bytes.npos) {

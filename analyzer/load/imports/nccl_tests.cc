@@ -113,21 +113,21 @@ class TestReader {
   }
 
   // mpirun, srun and kubectl may put words before each line: "[1,0]<stdout>:", " 0: ", a time. They
-  // are as many before a result as before the # of the columns.
+  // are as many before a result as before the columns, whose # a copy may have lost.
   void line(std::string_view text) {
     const std::size_t mark = text.find('#');
     const bool is_comment = mark != text.npos;
     const Tokens words = tokens_of(is_comment ? text.substr(mark + 1) : text);
     if (has_line(text, {"nThread ", "minBytes "})) {
       begin_test();
-    } else if (is_comment && has(words, "Rank") && has(words, "Pid")) {
+    } else if (has(words, "Rank") && has(words, "Pid")) {
       const auto group = std::find(words.begin(), words.end(), "Group");
       const bool has_group = group != words.end() && group + 1 != words.end();
       ++ranks_of_group_[std::string(has_group ? *(group + 1) : "")];
-    } else if (is_comment && has(words, "size") && has(words, "busbw")) {
-      columns_.assign(words.begin(), words.end());
-      words_before_ = tokens_of(text.substr(0, mark)).size();
-    } else if (is_comment && has(words, "bounds") && has(words, "FAILED")) {
+    } else if (has(words, "size") && has(words, "busbw")) {
+      columns_.assign(std::find(words.begin(), words.end(), "size"), words.end());
+      words_before_ = tokens_of(text.substr(0, std::min(mark, text.find(" size ")))).size();
+    } else if (has(words, "bounds") && has(words, "FAILED")) {
       // The column `error` of old releases does not say which results are wrong.
       if (std::find(columns_.begin(), columns_.end(), "error") != columns_.end()) {
         wrong_ += tests_.results.size() - first_;
@@ -443,7 +443,7 @@ bool is_rccl(std::string_view text) {
 
 bool has_nccl_tests(std::string_view text) {
   return has_line(text, {"nThread ", "minBytes "}) ||
-         has_line(text, {"#", " size ", " algbw ", " busbw "}) || is_json(text) || is_rccl(text);
+         has_line(text, {" size ", " algbw ", " busbw "}) || is_json(text) || is_rccl(text);
 }
 
 NcclTests read_nccl_tests(std::string_view text, std::string_view path) {
