@@ -107,9 +107,9 @@ std::string unseen_sentence(const replay::Replays& replays) {
            counted(replays.left_out, "trace that --rank and --host leave out",
                    "traces that --rank and --host leave out");
   }
-  const std::string command = replays.is_profiled
-                                  ? "; profiles of all ranks with ProfilerActivity.CUDA show it"
-                                  : "; `ringside run -- COMMAND` records it";
+  const std::string command =
+      replays.is_profiled ? "; profiles of all ranks with ProfilerActivity.CPU and CUDA show it"
+                          : "; `ringside run -- COMMAND` records it";
   for (std::size_t i = 0; i < replays.coverage.size(); ++i) {
     const replay::Coverage& coverage = replays.coverage[i];
     const std::uint64_t unseen = coverage.operations - coverage.seen;
