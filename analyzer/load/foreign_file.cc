@@ -9,6 +9,7 @@
 #include "analyzer/load/imports/nccl_tests.h"
 #include "analyzer/load/imports/ras.h"
 #include "analyzer/load/kineto/kineto.h"
+#include "analyzer/load/partial/partial_sections.h"
 #include "analyzer/load/source/byte_source.h"
 #include "analyzer/load/topology/topology_file.h"
 #include "analyzer/model/printable.h"
@@ -63,7 +64,7 @@ std::string foreign_file_text(std::string_view first_bytes) {
       first_bytes.find(" NCCL INFO ") != first_bytes.npos) {
     return "a log of NCCL (NCCL_DEBUG), no trace, and is not read";
   }
-  if (first_bytes.find("\x1b[") != first_bytes.npos) {
+  if (first_bytes.find("\x1b[") != first_bytes.npos && !first_bytes.starts_with(kPartialMagic)) {
     return "text with the colours of a terminal, and is not read: write it without";
   }
   return {};

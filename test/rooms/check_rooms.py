@@ -93,7 +93,7 @@ MAY_BE_LONGER = []
 MAX_FILES = 25
 MAX_ROOM_LINES = {
     "analyzer/align": 3456, "analyzer/chakra": 2403, "analyzer/cli": 10578, "analyzer/facts": 1240, "analyzer/lint": 1734,
-    "analyzer/load": 14626, "analyzer/match": 9996, "analyzer/merge": 5068, "analyzer/metrics": 12767, "analyzer/model": 2515,
+    "analyzer/load": 14627, "analyzer/match": 9996, "analyzer/merge": 5068, "analyzer/metrics": 12767, "analyzer/model": 2515,
     "analyzer/mpi": 1243, "analyzer/replay": 3000, "analyzer/report": 14342, "launch": 2527, "live": 6685, "plugin": 21997,
     "simulate": 1757,
 }
